@@ -1,0 +1,224 @@
+/* What an instrumented target and the executor share: the table in shared
+ * memory, the branch events, and the fork-server conversation.
+ *
+ * Plain C11, included by the runtime (inside the target) and by the executor.
+ * Both sides check SF_ABI_VERSION in the handshake, so any change here bumps it.
+ *
+ * Theory of operation. The executor creates one memfd, fills in sf_header, and
+ * starts the target with SYMFLEET_CHANNEL="command_fd,status_fd,table_fd" in
+ * its environment. The runtime maps the table, finishes the constructors of the
+ * program and then serves forks: one sf_command in, one sf_started and one
+ * sf_finished out for each execution. A child that dies at any instruction
+ * leaves a table that can be read: rows and events whose op or kind is still 0
+ * were reserved but never written and are skipped.
+ *
+ * Without SYMFLEET_CHANNEL a target behaves as if it had been built by clang.
+ *
+ * All integers are little-endian (x86-64 only).
+ */
+#ifndef SYMFLEET_ABI_H
+#define SYMFLEET_ABI_H
+
+#include <stdint.h>
+
+#define SF_ABI_VERSION 1u
+#define SF_TABLE_MAGIC 0x54464d59u /* "YMFT" */
+#define SF_HELLO_MAGIC 0x4f4c4853u /* "SHLO" */
+#define SF_CHANNEL_ENV "SYMFLEET_CHANNEL"
+
+/* ---- Table -------------------------------------------------------------- */
+
+/* How one execution runs. */
+enum sf_mode {
+  SF_MODE_COVER = 0,  /* edge counters only; no byte is symbolic */
+  SF_MODE_RECORD = 1, /* rows and events are written */
+};
+
+/* Which bytes are symbolic: those read from the file with this identity, at
+ * whatever descriptor or stream it is opened (standard input included). */
+enum sf_input_kind {
+  SF_INPUT_NONE = 0,
+  SF_INPUT_FILE = 1, /* matched by (input_dev, input_ino) */
+};
+
+enum sf_header_flags {
+  SF_PIN_TIME = 1u << 0,   /* time, clock_gettime, gettimeofday: pinned_time_s */
+  SF_PIN_PID = 1u << 1,    /* getpid and getppid: fixed small numbers */
+  SF_PIN_RANDOM = 1u << 2, /* getrandom, random devices: a fixed stream */
+};
+
+enum sf_degraded {
+  SF_DEGRADED_ROWS = 1u << 0,   /* row cap reached: later operations concrete */
+  SF_DEGRADED_EVENTS = 1u << 1, /* event cap reached: later branches unseen */
+  SF_DEGRADED_BLOBS = 1u << 2,  /* blob cap reached: later tables concrete */
+};
+
+#define SF_OPENS_BYTES 4096u
+
+/* The first page(s) of the table. Offsets are in bytes from the table's start,
+ * caps are in elements (bytes for blobs and edges). */
+struct sf_header {
+  uint32_t magic, abi_version;
+  uint64_t total_size;
+  uint64_t rows_off, rows_cap;     /* struct sf_row[rows_cap]; row 0 unused */
+  uint64_t events_off, events_cap; /* struct sf_event[events_cap] */
+  uint64_t blobs_off, blobs_cap;   /* bytes; table snapshots */
+  uint64_t edges_off, edges_cap;   /* uint8_t[edges_cap] saturating counters */
+
+  /* Written by the executor before each command. */
+  uint32_t flags;      /* enum sf_header_flags */
+  uint32_t input_kind; /* enum sf_input_kind */
+  uint64_t input_dev, input_ino;
+  uint64_t pinned_time_s;
+
+  /* Written by the target. The executor resets them before each command
+   * (next_row to 1, all else to 0); the target updates them atomically. */
+  uint64_t next_row, next_event, next_blob;
+  uint64_t degraded;       /* enum sf_degraded bits */
+  uint64_t lost_rows;      /* operations made concrete by the row cap */
+  uint64_t lost_events;    /* events dropped by the event cap */
+  uint64_t unmodelled;     /* unmodelled operations met with symbolic operands */
+  uint64_t symbolic_bytes; /* distinct or repeated symbolic bytes delivered */
+  uint64_t input_opens;    /* times the input was opened (stdin counts once) */
+  uint64_t progress;       /* grows while the target makes progress */
+  uint64_t opens_len;      /* bytes used in opens */
+  char opens[SF_OPENS_BYTES]; /* paths that were opened, NUL-separated */
+};
+
+/* A label is the index of a row; label 0 means "concrete".
+ *
+ * Operands. Binary operations hold labels a and b. At most one may be 0; that
+ * operand is the constant k. Operands of SF_OP_ITE and SF_OP_CONCAT are never
+ * 0: constants there are SF_OP_CONST rows. bits is the width of the result in
+ * 1..64; a value is always held in the low `bits` bits of a uint64_t, the
+ * higher ones zero. */
+enum sf_op {
+  SF_OP_INVALID = 0,
+  SF_OP_CONST = 1, /* k */
+  SF_OP_INPUT = 2, /* bits/8 input bytes from offset k; byte k is the lowest */
+
+  SF_OP_ADD = 8,
+  SF_OP_SUB = 9,
+  SF_OP_MUL = 10,
+  SF_OP_UDIV = 11, /* the divisor is non-zero on the recorded path */
+  SF_OP_SDIV = 12,
+  SF_OP_UREM = 13,
+  SF_OP_SREM = 14,
+  SF_OP_AND = 15,
+  SF_OP_OR = 16,
+  SF_OP_XOR = 17,
+  SF_OP_SHL = 18, /* an amount >= bits gives 0 (SF_OP_ASHR: the sign) */
+  SF_OP_LSHR = 19,
+  SF_OP_ASHR = 20,
+
+  /* Comparisons: bits is 1, aux is the width of the operands. Others are
+   * written as these with operands swapped. */
+  SF_OP_EQ = 24,
+  SF_OP_NE = 25,
+  SF_OP_ULT = 26,
+  SF_OP_ULE = 27,
+  SF_OP_SLT = 28,
+  SF_OP_SLE = 29,
+
+  SF_OP_ZEXT = 32,    /* a */
+  SF_OP_SEXT = 33,    /* a */
+  SF_OP_EXTRACT = 34, /* bits of a starting at bit aux (truncation: aux 0) */
+  SF_OP_CONCAT = 35,  /* a above b; the width of b is bits - width(a) */
+  SF_OP_ITE = 36,     /* a (1 bit) ? b : c */
+
+  SF_OP_BSWAP = 40, /* bits is a multiple of 16 */
+  SF_OP_CTPOP = 41,
+  SF_OP_CTLZ = 42, /* bits for 0 */
+  SF_OP_CTTZ = 43, /* bits for 0 */
+
+  /* Overflow flags of binary operations: bits is 1, aux the operands' width. */
+  SF_OP_UADDO = 48,
+  SF_OP_SADDO = 49,
+  SF_OP_USUBO = 50,
+  SF_OP_SSUBO = 51,
+  SF_OP_UMULO = 52,
+  SF_OP_SMULO = 53,
+
+  /* A read whose address depends on one input byte. a is a label over exactly
+   * one input byte, at most 8 distinct bits wide in effect; c is the offset
+   * (in the blob area) of 256 elements of bits/8 bytes, element v being what
+   * memory held at the address computed with that input byte = v. Elements
+   * whose address was not readable repeat the element that was read; the byte
+   * values for which that happened are excluded by an SF_EV_FACT. a is the
+   * SF_OP_INPUT row (8 bits) itself. */
+  SF_OP_TABLE = 56,
+};
+
+struct sf_row {
+  uint8_t op;   /* enum sf_op */
+  uint8_t bits; /* width of the result, 1..64 */
+  uint16_t aux;
+  uint32_t a, b, c;
+  uint64_t k;
+};
+
+enum sf_event_kind {
+  SF_EV_INVALID = 0,
+  /* A branch on label (1 bit) that went `taken`. Both a path constraint for
+   * later goals and a goal itself (the other direction). */
+  SF_EV_BRANCH = 1,
+  /* A goal only: make label (1 bit) differ from `taken`. Used where flipping is
+   * interesting but the outcome constrains nothing that other events do not
+   * say (other cases of a switch, boundary values, a zero divisor). */
+  SF_EV_GOAL = 2,
+  /* A path constraint only: label (bits wide) had the value `value`; used for
+   * what the runtime made concrete and for side conditions. */
+  SF_EV_FACT = 3,
+  /* The target asked for input bytes up to offset `value`, past the end. */
+  SF_EV_EOF = 4,
+};
+
+struct sf_event {
+  uint8_t kind;  /* enum sf_event_kind */
+  uint8_t taken; /* 0 or 1 */
+  uint16_t aux;  /* ordinal within the site: case of a switch, byte of a model */
+  uint32_t label;
+  uint64_t site; /* stable 64-bit branch site id */
+  uint64_t value;
+};
+
+/* ---- Fork server -------------------------------------------------------- */
+
+/* Sent once on the status descriptor when the target is ready to fork. */
+struct sf_hello {
+  uint32_t magic, abi_version;
+  uint32_t edges; /* number of edge counters this build uses */
+  uint32_t flags; /* 0 */
+  uint64_t build_id;
+};
+
+enum sf_command_op { SF_CMD_RUN = 1, SF_CMD_EXIT = 2 };
+
+/* Read from the command descriptor. */
+struct sf_command {
+  uint32_t op;   /* enum sf_command_op */
+  uint32_t mode; /* enum sf_mode */
+};
+
+/* The child leads its own process group: the executor ends it by signalling
+ * that group. */
+struct sf_started {
+  int32_t pid;
+  uint32_t error; /* errno of a failed fork, else 0 */
+};
+
+struct sf_finished {
+  int32_t status; /* as waitpid gives it */
+  uint32_t reserved;
+  uint64_t user_us, system_us, rss_kib_max;
+};
+
+#ifdef __cplusplus
+static_assert(sizeof(struct sf_row) == 24, "rows are 24 bytes");
+static_assert(sizeof(struct sf_event) == 24, "events are 24 bytes");
+#else
+_Static_assert(sizeof(struct sf_row) == 24, "rows are 24 bytes");
+_Static_assert(sizeof(struct sf_event) == 24, "events are 24 bytes");
+#endif
+
+#endif

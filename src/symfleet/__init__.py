@@ -1,0 +1,1 @@
+"""Parallel and distributed concolic execution of C and C++ programs."""

@@ -1,0 +1,300 @@
+"""Messages between coordinators and workers: the bodies of frames.
+
+Each is a frozen, tagged MessagePack map that refuses unknown fields. The frame header around it
+(`codec.py`) carries campaign, epoch, sender, slot incarnation, dispatch token, length and CRC.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from symfleet.types import DispatchToken, Incarnation, InputId, Outcome, WorkId
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="t"):
+    """Base of all message bodies."""
+
+
+# ---- what results are made of -------------------------------------------------------------------
+
+
+class Flips(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Attempts to negate a branch, by result."""
+
+    sat: int = 0
+    unsat: int = 0
+    timeout: int = 0
+    unknown: int = 0
+    skipped: int = 0
+
+
+class ChildReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One new input that an execution found. `data` is None when it rode in a Part.
+
+    `edges` are packed little-endian u32, ascending: edge index * 8 + AFL bucket (stable ones).
+    """
+
+    digest: InputId
+    data: bytes | None
+    how: str
+    site: int
+    direction: int
+    outcome: Outcome
+    signal: int
+    edges: bytes
+    unstable: int
+    wall_us: int
+
+
+class Executed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="executed"):
+    """One item ran to a verdict. `input_id` is recomputed from the bytes that the target got (A1),
+    `work_id` from the item that was received; the coordinator's own ids win (L7)."""
+
+    work_id: WorkId
+    input_id: InputId
+    outcome: Outcome
+    exit_code: int
+    signal: int
+    edges: bytes
+    unstable: int
+    generated: int
+    dropped: int
+    children: tuple[ChildReport, ...]
+    flips: Flips
+    solved: dict[str, int]
+    executions: int
+    solver_us: int
+    wall_us: int
+    cpu_us: int
+    rss_kib_max: int
+    degraded: tuple[str, ...] = ()
+    truncated: int | None = None
+    reason: str | None = None
+    opened: tuple[str, ...] = ()
+
+
+class Unsettled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="unsettled"):
+    """The item ran but there is no verdict (stalled, killed by an unexplained signal, cancelled by
+    a drain): it goes back to pending, unblamed. `cause` is one of stalled, killed, cancelled."""
+
+    work_id: WorkId
+    input_id: InputId
+    cause: str
+
+
+class ExecutorDied(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="executor_died"):
+    """A living worker saw its executor die or answer invalidly while running this item, neither
+    killed nor stopped it, and says what the respawned one did in its self-test.
+
+    `memory_evidence` tells whether a SIGKILL is explained by memory (cgroup or RSS)."""
+
+    work_id: WorkId
+    input_id: InputId
+    executor: Incarnation
+    detail: str
+    signal: int
+    memory_evidence: bool
+    selftest_ok: bool
+
+
+class NotRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="not_run"):
+    """An item of a bundle that was not started (its bundle ended early): back to pending."""
+
+    work_id: WorkId
+
+
+ItemResult = Executed | Unsettled | ExecutorDied | NotRun
+
+
+# ---- worker to coordinator ----------------------------------------------------------------------
+
+
+class Hello(Message, frozen=True, tag="hello"):
+    """First frame of a worker: who it is and which slot incarnations it has, in slot order."""
+
+    version: str
+    host: str
+    pid: int
+    worker: Incarnation
+    slots: tuple[Incarnation, ...]
+    engine: str
+    build: str
+    edges: int
+    python: str
+
+
+class Ready(Message, frozen=True, tag="ready"):
+    """The slot has places. `completed` is the token of the delivery that it finished last (J1).
+
+    `knowledge` is the version of the coverage knowledge that the worker holds. Both are `object`
+    because a malformed one is classified and quarantined, not refused by the decoder."""
+
+    completed: object = None
+    knowledge: object = 0
+
+
+class Started(Message, frozen=True, tag="started"):
+    """The first item of the header's delivery began to run."""
+
+
+class Progress(Message, frozen=True, tag="progress"):
+    """The executor's counter moved since the last Progress of this delivery."""
+
+    counter: int
+
+
+class Part(Message, frozen=True, tag="part"):
+    """Child bytes of a large result, ahead of its Result. `number` counts from 0."""
+
+    number: int
+    inputs: tuple[bytes, ...]
+
+
+class Result(Message, frozen=True, tag="result"):
+    """Everything that a delivery yielded, one entry per item in the order of the Work frame.
+
+    `parts` is the number of Part frames that came before. `children_digest` is the SHA-256 over
+    the concatenated child digests in order (hex), so that a lost Part is noticed."""
+
+    items: tuple[ItemResult, ...]
+    parts: int = 0
+    children_digest: str = ""
+
+
+class Refused(Message, frozen=True, tag="refused"):
+    """The worker cannot accept a Work: schema, digest of the bytes, or limits."""
+
+    reason: str
+
+
+class WorkerFault(Message, frozen=True, tag="worker_fault"):
+    """The worker's engine cannot run on this host at all (`failure` of the executor protocol)."""
+
+    reason: str
+    message: str
+    hint: str
+
+
+class StopAck(Message, frozen=True, tag="stop_ack"):
+    """The worker has stopped its slots and reports that nothing of it is left running (Q4)."""
+
+    slots: int
+
+
+# ---- coordinator to worker ----------------------------------------------------------------------
+
+
+class EngineSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a worker needs to start its executors."""
+
+    engine: tuple[str, ...]
+    """Command line that speaks the executor protocol."""
+    argv: tuple[str, ...]
+    input_mode: str
+    keep: str
+    limits: dict[str, int]
+    seed: int
+    env: dict[str, str]
+
+
+class Welcome(Message, frozen=True, tag="welcome"):
+    """Answer to Hello."""
+
+    version: str
+    coordinator: Incarnation
+    setup: EngineSetup
+    prefetch: int
+    progress_s: float
+    repeat_s: float
+    hard_limit_s: float
+
+
+class WorkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One item of a delivery: its canonical payload and the bytes of its input."""
+
+    work_id: WorkId
+    payload: bytes
+    data: bytes
+    solitary: bool = False
+
+
+class Work(Message, frozen=True, tag="work"):
+    """One delivery; its token stands in the frame header."""
+
+    items: tuple[WorkEntry, ...]
+
+
+class Accepted(Message, frozen=True, tag="accepted"):
+    """The coordinator has read the Result (or Ready) of this token; no repetition is needed.
+
+    `disposition` is one of decided, recovered, stale."""
+
+    token: DispatchToken
+    disposition: str
+
+
+class Knowledge(Message, frozen=True, tag="knowledge"):
+    """Coverage that the campaign has. `base` is the version it adds to; 0 is a full snapshot."""
+
+    base: int
+    version: int
+    edges: bytes
+
+
+class ResetSlot(Message, frozen=True, tag="reset_slot"):
+    """Kill what runs in the header's slot and come back as a new incarnation (Hello)."""
+
+
+class Stop(Message, frozen=True, tag="stop"):
+    """End. With `drain_s` > 0 running items may finish for that long; then they are killed."""
+
+    drain_s: float
+
+
+class Refuse(Message, frozen=True, tag="refuse"):
+    """The sender of a Hello does not belong here (E21): both versions or campaigns are named."""
+
+    reason: str
+
+
+# ---- between coordinators -----------------------------------------------------------------------
+
+
+class Prepare(Message, frozen=True, tag="prepare"):
+    """Ask every coordinator to flush, rescan, give back and vote (Q1)."""
+
+    round: int
+    members: str
+    changes: int
+
+
+class Vote(Message, frozen=True, tag="vote"):
+    """Answer to Prepare; it names what was voted on."""
+
+    round: int
+    members: str
+    changes: int
+    idle: bool
+    reason: str
+
+
+AnyMessage = (
+    Hello
+    | Ready
+    | Started
+    | Progress
+    | Part
+    | Result
+    | Refused
+    | WorkerFault
+    | StopAck
+    | Welcome
+    | Work
+    | Accepted
+    | Knowledge
+    | ResetSlot
+    | Stop
+    | Refuse
+    | Prepare
+    | Vote
+)

@@ -1,0 +1,446 @@
+"""Ledger operations and their answers.
+
+The machines ask for operations; the loop runs all operations of a turn in ONE ledger transaction,
+a savepoint each, and gives the answers back in the same order within the same turn. An operation
+whose savepoint failed is answered by `Failed` and has changed nothing.
+
+Every change of a work row names its id, its state and its fencing token (L2). What an operation
+means is written here once; `symfleet.ledger` keeps it for every store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from symfleet.protocol.messages import Flips
+from symfleet.types import (
+    Epoch,
+    FencingToken,
+    Incarnation,
+    InputId,
+    Keep,
+    Outcome,
+    SinkKind,
+    StateId,
+    WorkId,
+)
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """One input with the work that it becomes. `origin` is shown to people (a path)."""
+
+    input_id: InputId
+    data: bytes
+    work_id: WorkId
+    state_id: StateId
+    payload: bytes
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Let inputs from outside into the frontier. The store hashes the bytes again (A1) and
+    recomputes the work id. Known work is left as it is. Counts `external_inputs` for new ones.
+    Answer: Admitted."""
+
+    source: int
+    entries: tuple[Admission, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountSkips:
+    """Count inputs of a source that were not admitted, by reason: unreadable, vanished, growing,
+    empty, too_large, special, misnamed. Answer: Counted."""
+
+    source: int
+    reasons: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetSource:
+    """Say that a source is open (may still bring work) or closed. Answer: Counted."""
+
+    source: int
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Lease up to `limit` pending rows in frontier order, each with a new fence (L1).
+
+    A row whose state id is leased already is passed over and unchanged (L3). Ids are recomputed
+    from the payload and the input's bytes are hashed again (A1, A4): damage raises IntegrityError
+    and ends the turn. `with_deferred` also takes rows that were deferred in this epoch and not yet
+    retried (once). `suspects_only` takes rows marked suspect, which no other claim takes.
+    Answer: Claimed."""
+
+    coordinator: int
+    limit: int
+    with_deferred: bool = False
+    suspects_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child as the decision records it. `data` is None when its bytes were stored by a
+    StoreInputs before or are dropped by the reporter."""
+
+    input_id: InputId
+    data: bytes | None
+    work_id: WorkId
+    state_id: StateId
+    payload: bytes
+    how: str
+    site: int
+    direction: int
+    outcome: Outcome
+    signal: int
+    edges: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """The rest of a truncated execution: the same input with `bound`."""
+
+    work_id: WorkId
+    state_id: StateId
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Commit a result: fence check, manifest, child objects, child work rows, coverage, counters,
+    artefacts for the sinks, in one savepoint (C1..C4, C7).
+
+    Which children are kept: with Keep.ALL every distinct child; with Keep.NOVEL those with a stable
+    edge that is new in this transaction, in manifest order, and the rest count as `late`. A child
+    that crashes or hangs is an artefact of its kind whether or not it is kept. The item's own
+    crash or hang is an artefact too. Answer: Decided."""
+
+    work_id: WorkId
+    token: FencingToken
+    input_id: InputId
+    keep: Keep
+    outcome: Outcome
+    exit_code: int
+    signal: int
+    edges: bytes
+    unstable: int
+    generated: int
+    dropped: int
+    children: tuple[Child, ...]
+    flips: Flips
+    solved: dict[str, int]
+    executions: int
+    solver_us: int
+    wall_us: int
+    cpu_us: int
+    degraded: tuple[str, ...]
+    reason: str | None
+    follow_up: FollowUp | None = None
+    not_exhaustive: bool = False
+
+
+ReleaseCause = Literal[
+    "given_back",  # claimed, never delivered
+    "send_failed",  # delivered to nobody
+    "prefetched",  # lost with a slot, but never ran
+    "lost",  # it ran when its slot, worker or host was lost
+    "silence",  # rolled back by the progress rule
+    "reborn",  # its slot came back as a new incarnation
+    "protocol",  # READY and RESULT could not be joined; counts protocol_requeued
+    "invalid",  # the result was not valid
+    "stalled",
+    "killed",
+    "cancelled",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Give a lease back: leased -> pending, unblamed, with the token's fence kept (J6, J9).
+
+    `ran` says whether the item was running; three unblamed losses in a row while running make the
+    row a suspect, two more poison it. `at_head` puts it before all other pending rows.
+    Answer: Changed."""
+
+    work_id: WorkId
+    token: FencingToken
+    cause: ReleaseCause
+    ran: bool = False
+    at_head: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """Spend the last retry: leased -> deferred (J8); a second deferral of the row poisons it.
+    Counts protocol_deferred. Answer: Changed."""
+
+    work_id: WorkId
+    token: FencingToken
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Record that an executor died while running the item and release it; the third blame from a
+    third executor incarnation poisons the row. Answer: Blamed."""
+
+    work_id: WorkId
+    token: FencingToken
+    executor: Incarnation
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInputs:
+    """Store bytes of Part frames as objects that no row names yet. Answer: Counted."""
+
+    inputs: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountFaults:
+    """Add to fault counters: (name, reason, amount). Answer: Counted."""
+
+    faults: tuple[tuple[str, str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkPublished:
+    """Move a sink's mark by compare-and-set (C7). Answer: Marked."""
+
+    sink: int
+    incarnation: Incarnation
+    published_from: int
+    published_upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLeases:
+    """Check that the leased rows of this epoch and coordinator are exactly these. Answer: Audited."""
+
+    coordinator: int
+    held: tuple[tuple[WorkId, FencingToken], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitQuiescence:
+    """Commit the vote: conditional on no open row (pending, leased; deferred rows that are due),
+    every live sink at the last artefact, all sources closed, and the same change counter (C10, Q3).
+    Answer: Quiesced."""
+
+    members: str
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAck:
+    """Record which workers were acknowledged at the end (Q4). Answer: Counted."""
+
+    coordinator: int
+    acknowledged: int
+    total: int
+    missing: tuple[str, ...]
+    idle_window_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CloseEpoch:
+    """Write the verdict into the epoch row: the root's last transaction. Answer: Counted."""
+
+    reason: str
+    exit_code: int
+
+
+Operation = (
+    Admit
+    | CountSkips
+    | SetSource
+    | Claim
+    | Decide
+    | Release
+    | Defer
+    | Blame
+    | StoreInputs
+    | CountFaults
+    | MarkPublished
+    | AuditLeases
+    | CommitQuiescence
+    | RecordAck
+    | CloseEpoch
+)
+
+# ---- answers ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Per entry, whether it was new."""
+
+    new: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Done; nothing to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A leased row: everything that a delivery needs."""
+
+    work_id: WorkId
+    state_id: StateId
+    token: FencingToken
+    payload: bytes
+    data: bytes
+    deliveries: int
+    blames: int
+    suspect: bool
+    cost_us: int
+    """Measured cost of the parent's execution, 0 when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """Leased rows in frontier order; fewer than the limit when nothing else is pending."""
+
+    leases: tuple[Lease, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """`disposition`: completed (this call accounts), already (same token and manifest), stale."""
+
+    disposition: Literal["completed", "already", "stale"]
+    decision: int = 0
+    new_work: int = 0
+    kept: tuple[InputId, ...] = ()
+    late: int = 0
+    new_edges: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Whether the row was changed (False: the token does not hold it any more)."""
+
+    changed: bool
+    poisoned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """Answer to Blame."""
+
+    changed: bool
+    blames: int
+    poisoned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Answer to MarkPublished."""
+
+    disposition: Literal["completed", "already", "stale"]
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Rows that are leased but held by nobody, and held but not leased."""
+
+    orphaned: tuple[WorkId, ...] = ()
+    unknown: tuple[WorkId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quiesced:
+    """Whether the campaign is quiescent for ever in this epoch; else why not."""
+
+    committed: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The savepoint failed and changed nothing. `disk_full` when that is the cause."""
+
+    message: str
+    disk_full: bool = False
+
+
+Answer = (
+    Admitted
+    | Counted
+    | Claimed
+    | Decided
+    | Changed
+    | Blamed
+    | Marked
+    | Audited
+    | Quiesced
+    | Failed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAnswers:
+    """Answers of one turn, in the order of its operations, and the state after its commit."""
+
+    answers: tuple[Answer, ...]
+    open_work: int = 0
+    """Pending + leased rows + deferred rows that are due."""
+    pending: int = 0
+    changes: int = 0
+    """Change counter: grows with every admission, decision and release."""
+    last_artefact: int = 0
+    unpublished: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Artefact:
+    """One line of the outbox: what a sink has to show. `number` grows by one, without gaps, in
+    decision order."""
+
+    number: int
+    kind: SinkKind
+    input_id: InputId
+    parent: InputId | None
+    outcome: Outcome
+    signal: int
+    epoch: Epoch
+    decision: int
+    data: bytes
+    how: str = ""
+    site: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRow:
+    """A sink as the ledger has it."""
+
+    sink: int
+    kind: SinkKind
+    host: str
+    path: str
+    incarnation: Incarnation
+    published_upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochOpening:
+    """What opening an epoch found and did (before any work is dispatched)."""
+
+    epoch: Epoch
+    resumed: bool
+    leases_recovered: int
+    deferred_rearmed: int
+    frontier: int
+    decisions: int
+    knowledge: bytes
+    """All edges that the campaign has, packed like Executed.edges."""
+    sinks: tuple[SinkRow, ...] = field(default=())
