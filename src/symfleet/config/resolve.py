@@ -1,0 +1,170 @@
+"""Put a configuration together: flag over environment over TOML over default.
+
+Where each value came from is remembered, so that `config show` and errors can say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from symfleet.config.knob import Value, read_value
+from symfleet.config.model import GROUPS, CampaignConfig, Setting, settings
+from symfleet.errors import DataError, UserError
+
+SETTINGS: Final[dict[str, Setting]] = {setting.name: setting for setting in settings()}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A configuration and the origin of each setting: `default`, or the flag, variable or file."""
+
+    config: CampaignConfig
+    origins: dict[str, str]
+
+
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """Return the name that `word` was probably meant to be."""
+    import difflib  # a worker never misspells
+
+    close = difflib.get_close_matches(word, sorted(names), n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def find_setting(word: str) -> Setting:
+    """Return the setting of this key, flag or variable; raise UserError with the nearest name."""
+    by_name = {**SETTINGS}
+    for setting in SETTINGS.values():
+        by_name |= {setting.flag: setting, setting.flag[2:]: setting, setting.variable: setting}
+        by_name[f"{setting.group}.{setting.name}"] = setting
+        if setting.knob.short:
+            by_name[setting.knob.short] = setting
+    if word in by_name:
+        return by_name[word]
+    close = nearest(word, by_name)
+    raise UserError(
+        f"there is no setting {word}",
+        where=word,
+        why="no key, option or variable has this name",
+        hint=f"did you mean {close}?" if close else "`symfleet config show` lists all",
+    )
+
+
+def resolve(
+    flags: Mapping[str, object],
+    environment: Mapping[str, str],
+    file: Path | None = None,
+    base: CampaignConfig | None = None,
+) -> Resolved:
+    """Merge by precedence. `flags` are keyed by setting name, raw or ready; `base` (the stored
+    configuration of a campaign) stands below everything that is said now.
+
+    Raises UserError for a bad or misspelt value, DataError for a file that cannot be read.
+    """
+    values: dict[str, Value] = {}
+    origins = dict.fromkeys(SETTINGS, "default")
+    if base is not None:
+        for name, setting in SETTINGS.items():
+            value = getattr(getattr(base, setting.group), name)
+            if value != setting.default:
+                values[name], origins[name] = value, "campaign"
+    if file is not None:
+        for name, raw in _flatten(read_toml(file), str(file)).items():
+            values[name] = read_value(name, raw, SETTINGS[name].knob)
+            origins[name] = str(file)
+    by_variable = {
+        setting.variable: setting for setting in SETTINGS.values() if not setting.knob.hidden
+    }
+    for variable, raw_text in environment.items():
+        setting_or_none = by_variable.get(variable)
+        if setting_or_none is None:
+            _refuse_misspelt_variable(variable, by_variable)
+            continue
+        name = setting_or_none.name
+        values[name] = read_value(name, raw_text, setting_or_none.knob)
+        origins[name] = variable
+    for name, raw in flags.items():
+        values[name] = read_value(name, raw, SETTINGS[name].knob)
+        origins[name] = "command line" if SETTINGS[name].knob.hidden else SETTINGS[name].flag
+    return Resolved(_build(values), origins)
+
+
+def _build(values: Mapping[str, Value]) -> CampaignConfig:
+    groups: dict[str, Any] = {}
+    for group, model in GROUPS.items():
+        own = {name: value for name, value in values.items() if SETTINGS[name].group == group}
+        groups[group] = model(**own)
+    return CampaignConfig(**groups)
+
+
+def _refuse_misspelt_variable(variable: str, known: Mapping[str, Setting]) -> None:
+    # Other programs of ours (compiler, runtime) have variables of their own: only what is nearly a
+    # setting is taken for a misspelt one.
+    import difflib  # a worker never misspells
+
+    close = difflib.get_close_matches(variable, known, n=1, cutoff=0.9)
+    if variable.startswith("SYMFLEET_") and close:
+        raise UserError(
+            f"there is no setting {variable}",
+            where="environment",
+            why="no setting has this name",
+            hint=f"did you mean {close[0]}?",
+        )
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; raise DataError when that is impossible."""
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(
+            "a configuration file cannot be read",
+            where=str(path),
+            why=str(error),
+            hint="mend the file or leave --config away",
+        ) from error
+
+
+def _flatten(tables: Mapping[str, Any], where: str) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for group, table in tables.items():
+        if group not in GROUPS or not isinstance(table, dict):
+            raise _unknown_key(group, [*GROUPS], where)
+        names = [name for name, setting in SETTINGS.items() if setting.group == group]
+        for name, raw in table.items():
+            if name not in names:
+                raise _unknown_key(name, names, f"{where}, [{group}]")
+            flat[name] = raw
+    return flat
+
+
+def _unknown_key(word: str, names: Iterable[str], where: str) -> UserError:
+    names = list(names)
+    close = nearest(word, names)
+    return UserError(
+        f"there is no setting {word}",
+        where=where,
+        why="the tables and keys are those of `symfleet config show`",
+        hint=f"did you mean {close}?" if close else "known here: " + ", ".join(names),
+    )
+
+
+def parse_toml(source: str) -> CampaignConfig:
+    """Read back what `render_toml` wrote; raise DataError or UserError when it is not that."""
+    import tomllib
+
+    try:
+        tables = tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(
+            "a stored configuration cannot be read",
+            where="campaign.toml",
+            why=str(error),
+            hint="`symfleet verify --repair` writes it again from the ledger",
+        ) from error
+    flat = _flatten(tables, "campaign.toml")
+    return _build({name: read_value(name, raw, SETTINGS[name].knob) for name, raw in flat.items()})

@@ -1,0 +1,1 @@
+"""Edge sets of a program, and which program they belong to."""

@@ -1,0 +1,89 @@
+"""Which program a coverage map belongs to.
+
+A generation is everything that changes what an execution yields. Results of two generations are
+never mixed: a campaign whose key differs is refused unless a new generation is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from symfleet.config.model import CampaignConfig
+from symfleet.errors import IOFailure
+from symfleet.ledger.contract import GenerationKey
+from symfleet.types import GenerationId
+
+_DOMAIN: Final = b"symfleet generation v1\0"
+
+
+def digest_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file; raise IOFailure when it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise IOFailure(
+            "a file cannot be read",
+            where=str(path),
+            why=error.strerror or str(error),
+            hint="check that it exists and that you may read it",
+        ) from error
+
+
+def engine_build_of(engine: Sequence[str], version: str) -> str:
+    """Name the build of an engine: our version, its command line, and every file in that line."""
+    digest = hashlib.sha256(_DOMAIN + version.encode())
+    for word in engine:
+        path = Path(word)
+        named = digest_of_file(path) if path.is_file() else word
+        digest.update(len(named).to_bytes(8, "little") + named.encode())
+    return digest.hexdigest()
+
+
+def generation_key(config: CampaignConfig, program: Path, engine_build: str) -> GenerationKey:
+    """Make the key of this target under this configuration.
+
+    The target counts by its bytes, not by its path: a campaign may be moved with its program.
+    """
+    return GenerationKey(
+        target_digest=digest_of_file(program),
+        arguments=config.target.argv[1:],
+        input_mode=config.target.effective_input_mode,
+        engine_build=engine_build,
+        limits=config.result_limits(),
+    )
+
+
+def generation_id_of(key: GenerationKey) -> GenerationId:
+    """Name a generation by the SHA-256 of its key."""
+    return GenerationId(hashlib.sha256(_DOMAIN + msgspec.msgpack.encode(key)).hexdigest())
+
+
+def key_differences(stored: GenerationKey, present: GenerationKey) -> list[str]:
+    """Describe in words what differs, both values each; empty when the keys are equal."""
+    found = [
+        f"{name}: {_short(old)} in the campaign, {_short(new)} now"
+        for name, old, new in (
+            ("target", stored.target_digest, present.target_digest),
+            ("arguments", " ".join(stored.arguments), " ".join(present.arguments)),
+            ("input mode", stored.input_mode, present.input_mode),
+            ("engine build", stored.engine_build, present.engine_build),
+        )
+        if old != new
+    ]
+    before, after = dict(stored.limits), dict(present.limits)
+    found += [
+        f"{name}: {before.get(name)} in the campaign, {after.get(name)} now"
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+    return found
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 16 else text[:16] + "..."
