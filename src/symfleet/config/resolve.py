@@ -5,6 +5,8 @@ Where each value came from is remembered, so that `config show` and errors can s
 
 from __future__ import annotations
 
+import difflib
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +29,6 @@ class Resolved:
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
     """Return the name that `word` was probably meant to be."""
-    import difflib  # a worker never misspells
-
     close = difflib.get_close_matches(word, sorted(names), n=1, cutoff=0.6)
     return close[0] if close else None
 
@@ -102,8 +102,6 @@ def _build(values: Mapping[str, Value]) -> CampaignConfig:
 def _refuse_misspelt_variable(variable: str, known: Mapping[str, Setting]) -> None:
     # Other programs of ours (compiler, runtime) have variables of their own: only what is nearly a
     # setting is taken for a misspelt one.
-    import difflib  # a worker never misspells
-
     close = difflib.get_close_matches(variable, known, n=1, cutoff=0.9)
     if variable.startswith("SYMFLEET_") and close:
         raise UserError(
@@ -116,8 +114,6 @@ def _refuse_misspelt_variable(variable: str, known: Mapping[str, Setting]) -> No
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file; raise DataError when that is impossible."""
-    import tomllib
-
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -155,8 +151,6 @@ def _unknown_key(word: str, names: Iterable[str], where: str) -> UserError:
 
 def parse_toml(source: str) -> CampaignConfig:
     """Read back what `render_toml` wrote; raise DataError or UserError when it is not that."""
-    import tomllib
-
     try:
         tables = tomllib.loads(source)
     except tomllib.TOMLDecodeError as error:
