@@ -1,8 +1,8 @@
 """What the loops tell the machines, and what the machines ask the loops to do.
 
-A turn of a coordinator: `begin_turn(now, events, drained)` returns ledger operations; the loop runs
-them in one transaction; `end_turn(answers)` returns actions; the loop carries them out. Nothing that
-depends on a decision leaves the process before its transaction is durable (C1).
+A turn of a coordinator: `begin_turn(now, events, drained)` returns ledger operations; the loop
+runs them in one transaction; `end_turn(answers)` returns actions; the loop carries them out.
+Nothing that depends on a decision leaves the process before its transaction is durable (C1).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from symfleet.protocol.messages import AnyMessage, EngineSetup, Executed
+from symfleet.protocol.messages import EngineSetup, Executed
 from symfleet.protocol.operations import Admission
-from symfleet.types import DispatchToken, Incarnation, SlotAddress, WorkId
+from symfleet.types import DispatchToken, Incarnation, WorkId
 
 # ---- events for a coordinator -------------------------------------------------------------------
 
@@ -150,10 +150,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The epoch is over and closed in the ledger: leave with this code."""
+    """The epoch is over and closed in the ledger: leave with this code.
+
+    `restart`: workers were lost; the epoch row has no verdict, so that the launcher opens the next
+    epoch with all slots."""
 
     reason: str
     exit_code: int
+    restart: bool = False
 
 
 CoordinatorAction = Send | ConfirmAdmitted | Scan | Publish | GiveUpRank | Note | Finish
@@ -284,13 +288,3 @@ class Leave:
 
 
 WorkerAction = Send | StartExecutor | RunItem | TellKnowledge | KillExecutor | Note | Leave
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A slot and which life of it."""
-
-    place: SlotAddress
-    incarnation: Incarnation
-
-

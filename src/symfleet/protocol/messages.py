@@ -29,7 +29,7 @@ class Flips(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChildReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One new input that an execution found. `data` is None when it rode in a Part.
+    """One new input that an execution found. `data` is None when its reporter dropped the bytes.
 
     `edges` are packed little-endian u32, ascending: edge index * 8 + AFL bucket (stable ones).
     """
@@ -144,17 +144,20 @@ class Progress(Message, frozen=True, tag="progress"):
 
 
 class Part(Message, frozen=True, tag="part"):
-    """Child bytes of a large result, ahead of its Result. `number` counts from 0."""
+    """Some children of one item of a large result, ahead of its Result. `number` counts from 0
+    over the whole Result; `item` is the item's place in the Work frame."""
 
     number: int
-    inputs: tuple[bytes, ...]
+    item: int
+    children: tuple[ChildReport, ...]
 
 
 class Result(Message, frozen=True, tag="result"):
     """Everything that a delivery yielded, one entry per item in the order of the Work frame.
 
-    `parts` is the number of Part frames that came before. `children_digest` is the SHA-256 over
-    the concatenated child digests in order (hex), so that a lost Part is noticed."""
+    `parts` is the number of Part frames that came before; their children come before those in
+    `items`. `children_digest` is the SHA-256 over all child digests (hex) concatenated in this
+    order, item by item, so that a lost Part is noticed."""
 
     items: tuple[ItemResult, ...]
     parts: int = 0
@@ -227,7 +230,8 @@ class Work(Message, frozen=True, tag="work"):
 class Accepted(Message, frozen=True, tag="accepted"):
     """The coordinator has read the Result (or Ready) of this token; no repetition is needed.
 
-    `disposition` is one of decided, recovered, stale."""
+    `disposition` is one of decided, recovered, stale, idle, stopped. The last two answer a Ready
+    that completes nothing and a StopAck; their token is 64 zeros, which no delivery has."""
 
     token: DispatchToken
     disposition: str
@@ -239,6 +243,10 @@ class Knowledge(Message, frozen=True, tag="knowledge"):
     base: int
     version: int
     edges: bytes
+
+
+class Beat(Message, frozen=True, tag="beat"):
+    """The coordinator lives; sent when nothing else was for a while (root_silence_s)."""
 
 
 class ResetSlot(Message, frozen=True, tag="reset_slot"):
@@ -292,6 +300,7 @@ AnyMessage = (
     | Work
     | Accepted
     | Knowledge
+    | Beat
     | ResetSlot
     | Stop
     | Refuse

@@ -222,7 +222,8 @@ class MarkPublished:
 
 @dataclass(frozen=True, slots=True)
 class AuditLeases:
-    """Check that the leased rows of this epoch and coordinator are exactly these. Answer: Audited."""
+    """Check that the leased rows of this epoch and coordinator are exactly these.
+    Answer: Audited."""
 
     coordinator: int
     held: tuple[tuple[WorkId, FencingToken], ...]
@@ -374,16 +375,7 @@ class Failed:
 
 
 Answer = (
-    Admitted
-    | Counted
-    | Claimed
-    | Decided
-    | Changed
-    | Blamed
-    | Marked
-    | Audited
-    | Quiesced
-    | Failed
+    Admitted | Counted | Claimed | Decided | Changed | Blamed | Marked | Audited | Quiesced | Failed
 )
 
 
@@ -399,6 +391,9 @@ class TurnAnswers:
     """Change counter: grows with every admission, decision and release."""
     last_artefact: int = 0
     unpublished: int = 0
+    deferred: int = 0
+    """Rows that are deferred now, due or not."""
+    poisoned: int = 0
 
 
 @dataclass(frozen=True, slots=True)
