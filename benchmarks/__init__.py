@@ -1,0 +1,1 @@
+"""Measurements: each writes a dated file into results/."""

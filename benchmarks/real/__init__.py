@@ -1,0 +1,1 @@
+"""Exploration of real libraries, built from the distribution's source packages."""
