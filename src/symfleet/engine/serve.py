@@ -1,0 +1,357 @@
+"""Serve an outside program as an engine.
+
+    python -m symfleet.engine.serve command -- PROGRAM @@ @out
+    python -m symfleet.engine.serve symcc
+
+Speaks the executor protocol on standard input and output; standard error is the log. An adapter
+says how one input is run (`Adapter`); everything else (frames, limits, children, verdicts, the end
+of the worker) is done here, so that an adapter stays a page long. Imports are few on purpose: this
+starts once for every slot and after every executor's death.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NoReturn
+
+from symfleet.config.environment import inherited_environment
+from symfleet.engine import frames, processes
+from symfleet.engine.adapter import Adapter, Command, Layout
+from symfleet.engine.identity import build_digest, find_program
+from symfleet.engine.programs import (
+    ProgramLimits,
+    ProgramRun,
+    Supervision,
+    WorkerGone,
+    run_program,
+)
+from symfleet.errors import DataError
+from symfleet.types import Outcome
+
+_READ_BYTES: Final = 1 << 20
+_PROGRESS_S: Final = 0.5
+_DEFAULT_CHILDREN: Final = 4096
+_DEFAULT_INPUT_BYTES: Final = 1 << 20
+_DEFAULT_RESULT_MIB: Final = 64
+
+
+class Server:
+    """One executor process: its pipe, its adapter, its folder."""
+
+    def __init__(
+        self, adapter: Adapter, *, read_fd: int, write_fd: int, base_env: Mapping[str, str]
+    ) -> None:
+        self._adapter = adapter
+        self._base_env = base_env
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+        self._reader = frames.FrameReader(frames.FROM_WORKER)
+        self._hello: frames.Hello | None = None
+        self._progress_due = 0.0
+        self._counter = 0
+
+    def serve(self) -> int:
+        """Answer frames until `stop` or the end of input; return the exit code."""
+        try:
+            while True:
+                frame = self._reader.next()
+                if frame is None:
+                    self._fill()
+                    continue
+                match frame:
+                    case frames.Hello():
+                        self._greet(frame)
+                    case frames.Known():
+                        pass  # without a coverage map there is nothing to compare with
+                    case frames.Run():
+                        self._run(frame)
+                    case frames.SelfTestRequest():
+                        self._selftest()
+                    case frames.StopRequest():
+                        return 0
+        except WorkerGone:
+            return 0
+
+    # ---- pipe ------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        data = os.read(self._read_fd, _READ_BYTES)
+        if not data:
+            raise WorkerGone
+        self._reader.feed(data)
+
+    def _write(self, frame: frames.FromExecutor) -> None:
+        data = memoryview(frames.encode_frame(frame))
+        while data:
+            try:
+                data = data[os.write(self._write_fd, data) :]
+            except BrokenPipeError as error:
+                raise WorkerGone from error
+
+    # ---- answers ---------------------------------------------------------------------------
+
+    def _greet(self, hello: frames.Hello) -> None:
+        program = self._adapter.program(tuple(hello.argv))
+        failure = _refuse(hello.protocol, program, self._env(hello))
+        if failure is not None:
+            self._write(failure)
+            return
+        self._hello = hello
+        self._write(
+            frames.Ready(
+                engine=f"{self._adapter.name} {frames.PROTOCOL_VERSION}",
+                edges=0,
+                build=build_digest((*program, *hello.argv)),
+                pid=os.getpid(),
+            )
+        )
+
+    def _selftest(self) -> None:
+        """The program is not run: it may do whatever it likes with an input that nobody gave."""
+        hello = self._greeted()
+        name = self._adapter.program(tuple(hello.argv))[0]
+        found = find_program(name, self._env(hello))
+        message = "" if found else f"{name} is gone"
+        self._write(frames.SelfTestAnswer(ok=found is not None, message=message))
+
+    def _run(self, run: frames.Run) -> None:
+        hello = self._greeted()
+        self._write(frames.Started(id=run.id))
+        layout = Layout(Path(hello.work_dir))
+        layout.input.write_bytes(run.input)
+        empty_folder(layout.output)
+        self._adapter.prepare(layout, hello.keep)
+        command = self._adapter.command(
+            tuple(hello.argv),
+            layout,
+            stdin=hello.input_mode == "stdin",
+            env=self._env(hello),
+        )
+        # A1: what is hashed is what the program can read, not what was sent.
+        digest = hashlib.sha256(layout.input.read_bytes()).hexdigest()
+        first = self._execute(command, layout, run)
+        runs, verdict = 1, first
+        children, truncated, degraded = self._read_children(layout, hello.limits, run.bound)
+        if first.outcome is Outcome.CRASH:
+            empty_folder(layout.output)
+            second = self._execute(self._adapter.confirmation(command), layout, run)
+            runs, verdict = 2, (first if second.outcome is Outcome.CRASH else second)
+        if first.cut_short:
+            degraded.append("time")
+        if verdict.outcome.is_verdict:
+            for child in children:
+                self._write(_child_frame(run.id, child))
+        else:
+            children, truncated = [], None
+        self._write(_done_frame(run.id, digest, verdict, len(children), runs, truncated, degraded))
+        empty_folder(layout.output)
+
+    def _env(self, hello: frames.Hello) -> dict[str, str]:
+        return {**self._base_env, **hello.env}
+
+    def _greeted(self) -> frames.Hello:
+        if self._hello is None:
+            raise DataError("an executor was used before it was greeted", hint="send hello first")
+        return self._hello
+
+    def _execute(self, command: Command, layout: Layout, run: frames.Run) -> ProgramRun:
+        hello = self._greeted()
+        limits = hello.limits
+        walls = [limits[key] for key in ("wall_ms", "execution_ms") if limits.get(key)]
+        return run_program(
+            command.argv,
+            input_path=layout.input if command.stdin else None,
+            env=command.env,
+            cwd=layout.root,
+            limits=ProgramLimits(
+                wall_ms=min(walls, default=0),
+                cpu_ms=limits.get("cpu_ms", 0),
+                rss_mib=limits.get("rss_mib", 0),
+                output_kib=limits.get("output_kib", 0),
+                open_files=limits.get("open_files", 0),
+            ),
+            solitary=run.solitary,
+            supervision=Supervision(
+                input_fd=self._read_fd,
+                on_input=self._fill,
+                on_tick=lambda cpu_us: self._tick(run.id, cpu_us),
+            ),
+        )
+
+    def _tick(self, run_id: int, cpu_us: int) -> None:
+        """Tell that CPU time was used: the only evidence of work that any program gives."""
+        now = time.monotonic()
+        if cpu_us > self._counter and now >= self._progress_due:
+            self._progress_due = now + _PROGRESS_S
+            self._counter = cpu_us
+            self._write(frames.Progress(id=run_id, counter=cpu_us))
+        elif cpu_us < self._counter:  # another program: its clock starts again
+            self._counter = 0
+
+    def _read_children(
+        self, layout: Layout, limits: Mapping[str, int], bound: int
+    ) -> tuple[list[bytes], int | None, list[str]]:
+        """Return (distinct children from number `bound` on, first number left out, degradation).
+
+        Children are numbered in the order of their file names."""
+        children_max = limits.get("children") or _DEFAULT_CHILDREN
+        bytes_left = (limits.get("result_mib") or _DEFAULT_RESULT_MIB) << 20
+        input_max = limits.get("input_bytes") or _DEFAULT_INPUT_BYTES
+        found: dict[bytes, None] = {}
+        degraded: list[str] = []
+        names = sorted(path.name for path in layout.output.iterdir())
+        for number, name in enumerate(names[bound:], start=bound):
+            data = _read_regular(layout.output / name, input_max)
+            if data is None:
+                continue
+            if len(data) > input_max:
+                degraded = ["blobs"]
+                continue
+            if data in found:
+                continue
+            if len(found) >= children_max or len(data) > bytes_left:
+                return list(found), number, degraded
+            found[data] = None
+            bytes_left -= len(data)
+        return list(found), None, degraded
+
+
+def _refuse(protocol: int, argv: tuple[str, ...], env: Mapping[str, str]) -> frames.Failure | None:
+    """Return why this cannot be served, or None."""
+    if protocol != frames.PROTOCOL_VERSION:
+        return frames.Failure(
+            "abi_mismatch",
+            f"executor protocol {protocol}; this engine speaks {frames.PROTOCOL_VERSION}",
+            "install worker and engine from one build",
+        )
+    if not argv:
+        return frames.Failure("target_missing", "no program was given", "name it after --")
+    program = find_program(argv[0], env)
+    if program is None:
+        return frames.Failure(
+            "target_missing", f"{argv[0]} does not exist", "check the path after --"
+        )
+    if not os.access(program, os.X_OK):
+        return frames.Failure(
+            "target_not_executable", f"{program} is not executable", f"chmod +x {program}"
+        )
+    return None
+
+
+def empty_folder(folder: Path) -> None:
+    """Make `folder` exist and be empty; links are removed, never followed."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        folder.unlink()
+    folder.mkdir(exist_ok=True)
+    with os.scandir(folder) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                Path(entry.path).chmod(0o700)
+                empty_folder(Path(entry.path))
+                Path(entry.path).rmdir()
+            else:
+                Path(entry.path).unlink()
+
+
+def _read_regular(path: Path, input_max: int) -> bytes | None:
+    """Return at most `input_max` + 1 bytes of a regular file; None for anything else."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return None
+    with os.fdopen(fd, "rb") as file:
+        return file.read(input_max + 1)
+
+
+def _child_frame(run_id: int, data: bytes) -> frames.Child:
+    return frames.Child(
+        id=run_id,
+        input=data,
+        digest=hashlib.sha256(data).hexdigest(),
+        how="engine",
+        site=0,
+        direction=0,
+        outcome=Outcome.OK,
+        signal=0,
+        edges=b"",
+        unstable=0,
+        wall_us=0,
+    )
+
+
+def _done_frame(
+    run_id: int,
+    digest: str,
+    verdict: ProgramRun,
+    generated: int,
+    executions: int,
+    truncated: int | None,
+    degraded: list[str],
+) -> frames.Done:
+    return frames.Done(
+        id=run_id,
+        digest=digest,
+        outcome=verdict.outcome,
+        exit_code=verdict.exit_code,
+        signal=verdict.signal,
+        edges=b"",
+        unstable=0,
+        generated=generated,
+        dropped=0,
+        flips={},
+        how={"engine": generated} if generated else {},
+        executions=executions,
+        solver_us=0,
+        wall_us=verdict.wall_us,
+        cpu_us=verdict.cpu_us,
+        rss_kib_max=verdict.rss_kib_max,
+        degraded=degraded,
+        truncated=truncated,
+        reason=None if generated else ("degraded" if degraded else "all_unsat"),
+    )
+
+
+def _adapter(kind: str, words: tuple[str, ...]) -> Adapter | None:
+    match kind, words:
+        case "command", ("--", program, *rest):
+            from symfleet.engine.command import CommandAdapter
+
+            return CommandAdapter((program, *rest))
+        case "symcc", ():
+            from symfleet.engine.symcc import SymccAdapter
+
+            return SymccAdapter()
+        case _:
+            return None
+
+
+def main() -> NoReturn:
+    """Serve the adapter that the first argument names."""
+    adapter = _adapter(sys.argv[1] if len(sys.argv) > 1 else "", tuple(sys.argv[2:]))
+    if adapter is None:
+        sys.stderr.write(
+            "usage: python -m symfleet.engine.serve command -- PROGRAM [@@] [@out]\n"
+            "       python -m symfleet.engine.serve symcc\n"
+        )
+        sys.exit(64)
+    # The protocol keeps the pipes for itself: nothing that runs here can write between frames.
+    read_fd, write_fd = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    processes.become_subreaper()
+    server = Server(adapter, read_fd=read_fd, write_fd=write_fd, base_env=inherited_environment())
+    sys.exit(server.serve())
+
+
+if __name__ == "__main__":
+    main()

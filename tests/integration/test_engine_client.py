@@ -1,0 +1,335 @@
+"""The executor client against real engine processes, served by `symfleet.engine.serve`."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from symfleet.config.environment import inherited_environment
+from symfleet.engine import processes
+from symfleet.engine.client import ExecutorClient
+from symfleet.protocol.events import (
+    ExecutionDone,
+    ExecutorFailed,
+    ExecutorGone,
+    ExecutorReady,
+    RunItem,
+    SelfTestDone,
+    StartExecutor,
+    WorkerEvent,
+)
+from symfleet.protocol.messages import EngineSetup, Executed
+from symfleet.protocol.work import WorkItem, encode_item, work_id_of
+from symfleet.types import GenerationId, Incarnation, Outcome, input_id_of
+
+PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
+SOURCES = Path(__file__).resolve().parent.parent.parent / "src"
+EventT = TypeVar("EventT", bound=WorkerEvent)
+DEADLINE_S = 20.0
+
+
+class Slot:
+    """One executor and what it said, with waits that end."""
+
+    def __init__(self, tmp: Path, setup: EngineSetup, *, selftest: bool = False) -> None:
+        self.tmp = tmp
+        self.client = ExecutorClient(
+            StartExecutor(0, Incarnation(7), setup, selftest),
+            work_dir=tmp / "work",
+            log=tmp / "logs" / "executor.log",
+            env={**inherited_environment(), "PYTHONPATH": str(SOURCES)},
+        )
+        self.seen: list[WorkerEvent] = []
+
+    def wait(self, kind: type[EventT]) -> EventT:
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            for number, event in enumerate(self.seen):
+                if isinstance(event, kind):
+                    del self.seen[number]
+                    return event
+            select.select(self.client.filenos(), [], [], 0.01)
+            self.seen += self.client.poll()
+        raise AssertionError(f"no {kind.__name__} within {DEADLINE_S} s, but {self.seen}")
+
+    def explore(self, data: bytes, *, bound: int | None = None, solitary: bool = False) -> Executed:
+        item = WorkItem(GenerationId("0" * 64), input_id_of(data), bound=bound)
+        self.client.run(RunItem(0, work_id_of(item), data, encode_item(item), solitary))
+        result = self.wait(ExecutionDone).result
+        assert result.work_id == work_id_of(item)
+        assert result.input_id == input_id_of(data)
+        return result
+
+
+def command_setup(*words: str, **limits: int) -> EngineSetup:
+    serve = (sys.executable, "-m", "symfleet.engine.serve", "command", "--")
+    return EngineSetup(
+        engine=(*serve, *words),
+        argv=("target",),
+        input_mode="file",
+        keep="all",
+        limits={"wall_ms": 10_000, **limits},
+        seed=1,
+        env={},
+    )
+
+
+def program(name: str) -> tuple[str, ...]:
+    return (sys.executable, "-S", "-E", str(PROGRAMS / name), "@@", "@out")
+
+
+@pytest.fixture
+def slots(tmp_path: Path) -> Iterator[list[Slot]]:
+    started: list[Slot] = []
+    yield started
+    for slot in started:
+        slot.client.close()
+        assert not (slot.tmp / "work").exists()
+    assert processes.children_of_self() == []
+
+
+def start(slots: list[Slot], tmp_path: Path, setup: EngineSetup, **kwargs: bool) -> Slot:
+    slots.append(Slot(tmp_path, setup, **kwargs))
+    return slots[-1]
+
+
+def misbehave(slots: list[Slot], tmp_path: Path, **limits: int) -> Slot:
+    return start(slots, tmp_path, command_setup(*program("misbehave.py"), **limits))
+
+
+def test_children_are_the_regular_files_of_the_output_folder(
+    slots: list[Slot], tmp_path: Path
+) -> None:
+    words = (*program("two.py"), str(tmp_path / "runs"), "0")
+    slot = start(slots, tmp_path, command_setup(*words), selftest=True)
+    ready = slot.wait(ExecutorReady)
+    assert ready.edges == 0
+    assert len(ready.build) == 64
+    assert slot.wait(SelfTestDone).ok
+    result = slot.explore(b"seed")
+    assert result.outcome is Outcome.OK
+    assert sorted(child.data or b"" for child in result.children) == [b"A", b"B"]
+    assert result.generated == 2
+    assert slot.explore(b"A").children == ()
+    assert (tmp_path / "runs").read_text().split() == [input_id_of(b"seed"), input_id_of(b"A")]
+
+
+def test_a_ready_executor_comes_quickly(slots: list[Slot], tmp_path: Path) -> None:
+    best = 9.0
+    for _ in range(5):
+        began = time.monotonic()
+        slot = start(slots, tmp_path, command_setup(*program("none.py")))
+        slot.wait(ExecutorReady)
+        best = min(best, time.monotonic() - began)
+        slot.client.close()
+    assert best < 0.5
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome", "code", "signum"),
+    [
+        (b"exit 0", Outcome.OK, 0, 0),
+        (b"exit 3", Outcome.OK, 3, 0),
+        (b"signal 11", Outcome.CRASH, 0, 11),
+        (b"signal 6", Outcome.CRASH, 0, 6),
+        (b"signal 15", Outcome.KILLED, 0, 0),
+        (b"signal 9", Outcome.KILLED, 0, 0),
+        (b"spin", Outcome.HANG, 0, 0),
+        (b"sleep", Outcome.STALLED, 0, 0),
+        (b"flood", Outcome.FLOOD, 0, 0),
+    ],
+)
+def test_every_end_of_a_program_has_its_outcome(
+    slots: list[Slot], tmp_path: Path, word: bytes, outcome: Outcome, code: int, signum: int
+) -> None:
+    slot = misbehave(slots, tmp_path, wall_ms=400, output_kib=256)
+    result = slot.explore(word)
+    assert (result.outcome, result.exit_code, result.signal) == (outcome, code, signum)
+    assert slot.explore(b"exit 0").outcome is Outcome.OK
+
+
+def test_a_silent_program_is_a_hang_on_second_opinion(slots: list[Slot], tmp_path: Path) -> None:
+    slot = misbehave(slots, tmp_path, wall_ms=150)
+    assert slot.explore(b"sleep", solitary=True).outcome is Outcome.HANG
+
+
+def test_the_cpu_limit_is_told_apart_from_a_hang(slots: list[Slot], tmp_path: Path) -> None:
+    slot = misbehave(slots, tmp_path, wall_ms=10_000, cpu_ms=1000)
+    assert slot.explore(b"spin").outcome is Outcome.CPU
+
+
+def test_a_crash_is_confirmed_by_a_second_run(slots: list[Slot], tmp_path: Path) -> None:
+    slot = misbehave(slots, tmp_path)
+    assert slot.explore(b"signal 11").executions == 2
+    assert slot.explore(b"exit 1").executions == 1
+
+
+def test_what_a_program_leaves_running_is_ended_with_it(slots: list[Slot], tmp_path: Path) -> None:
+    slot = misbehave(slots, tmp_path)
+    pid_file = tmp_path / "daemon.pid"
+    assert slot.explore(f"daemon {pid_file}".encode()).outcome is Outcome.OK
+    assert not Path(f"/proc/{pid_file.read_text()}").exists()
+
+
+def test_only_distinct_regular_files_are_children(slots: list[Slot], tmp_path: Path) -> None:
+    slot = misbehave(slots, tmp_path)
+    result = slot.explore(b"odd")
+    assert [child.data for child in result.children] == [b"twin"]
+    assert slot.explore(b"exit 0").children == ()
+
+
+def test_a_counted_limit_names_the_first_child_left_out(slots: list[Slot], tmp_path: Path) -> None:
+    slot = misbehave(slots, tmp_path, children=4)
+    found = slot.explore(b"many 10")
+    assert [child.data for child in found.children] == [b"0", b"1", b"2", b"3"]
+    assert found.truncated == 4
+    rest = slot.explore(b"many 10", bound=8)
+    assert [child.data for child in rest.children] == [b"8", b"9"]
+    assert rest.truncated is None
+
+
+def test_a_missing_program_is_a_failure_with_a_hint(slots: list[Slot], tmp_path: Path) -> None:
+    slot = start(slots, tmp_path, command_setup("/nonexistent/program", "@@"))
+    failed = slot.wait(ExecutorFailed)
+    assert failed.reason == "target_missing"
+    assert failed.hint
+
+
+def test_a_missing_engine_is_a_failure(slots: list[Slot], tmp_path: Path) -> None:
+    setup = EngineSetup(("/nonexistent/engine",), ("t",), "file", "all", {}, 1, {})
+    assert start(slots, tmp_path, setup).wait(ExecutorFailed).reason == "internal"
+
+
+def test_a_killed_executor_takes_everything_below_with_it(
+    slots: list[Slot], tmp_path: Path
+) -> None:
+    slot = misbehave(slots, tmp_path)
+    slot.wait(ExecutorReady)
+    item = WorkItem(GenerationId("0" * 64), input_id_of(b"sleep"))
+    slot.client.run(RunItem(0, work_id_of(item), b"sleep", encode_item(item), solitary=False))
+    assert slot.client.pid is not None
+    children = Path(f"/proc/{slot.client.pid}/task/{slot.client.pid}/children")
+    deadline = time.monotonic() + DEADLINE_S
+    while not children.read_text().split():
+        assert time.monotonic() < deadline
+        slot.client.poll()
+    target = int(children.read_text().split()[0])
+    slot.client.kill()
+    gone = slot.wait(ExecutorGone)
+    assert gone.asked
+    assert gone.executor == 7
+    while Path(f"/proc/{target}/exe").exists():
+        assert time.monotonic() < deadline
+
+
+def test_an_executor_that_dies_by_itself_is_reported_with_its_signal(
+    slots: list[Slot], tmp_path: Path
+) -> None:
+    slot = misbehave(slots, tmp_path)
+    slot.wait(ExecutorReady)
+    data = b"log last words"
+    item = WorkItem(GenerationId("0" * 64), input_id_of(data))
+    slot.client.run(RunItem(0, work_id_of(item), data, encode_item(item), solitary=False))
+    gone = slot.wait(ExecutorGone)
+    assert not gone.asked
+    assert gone.signal == signal.SIGKILL
+    assert not gone.memory_evidence
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"\xff\xff\xff\xff", b"\x04\x00\x00\x00junk", b"\x01\x00\x00\x00\x80"],
+    ids=["length", "junk", "untagged"],
+)
+def test_garbage_ends_the_executor_and_is_not_believed(
+    slots: list[Slot], tmp_path: Path, answer: bytes
+) -> None:
+    setup = EngineSetup(
+        (sys.executable, "-c", f"import os, time; os.write(1, {answer!r}); time.sleep(60)"),
+        ("t",),
+        "file",
+        "all",
+        {},
+        1,
+        {},
+    )
+    gone = start(slots, tmp_path, setup).wait(ExecutorGone)
+    assert not gone.asked
+    assert gone.detail.startswith("invalid answer")
+
+
+def test_standard_error_of_an_engine_is_kept_and_bounded(slots: list[Slot], tmp_path: Path) -> None:
+    words = "import os\nfor _ in range(300): os.write(2, b'x' * 16384)\nos.write(2, b'last')"
+    setup = EngineSetup((sys.executable, "-c", words), ("t",), "file", "all", {}, 1, {})
+    start(slots, tmp_path, setup).wait(ExecutorGone)
+    kept = list((tmp_path / "logs").iterdir())
+    assert sum(path.stat().st_size for path in kept) <= 1 << 20
+    assert (tmp_path / "logs" / "executor.log").read_bytes().endswith(b"last")
+
+
+def test_end_of_input_ends_engine_and_program(slots: list[Slot], tmp_path: Path) -> None:
+    slot = misbehave(slots, tmp_path)
+    slot.wait(ExecutorReady)
+    item = WorkItem(GenerationId("0" * 64), input_id_of(b"sleep"))
+    slot.client.run(RunItem(0, work_id_of(item), b"sleep", encode_item(item), solitary=False))
+    slot.client.stop()
+    gone = slot.wait(ExecutorGone)
+    assert gone.asked
+    assert gone.signal == 0
+
+
+def symcc_setup(*argv: str, mode: str, keep: str = "all") -> EngineSetup:
+    serve = (sys.executable, "-m", "symfleet.engine.serve", "symcc")
+    return EngineSetup(serve, argv, mode, keep, {"wall_ms": 10_000}, 1, {})
+
+
+@pytest.mark.parametrize("mode", ["file", "stdin"])
+def test_a_symcc_binary_gets_its_variables_and_private_folders(
+    slots: list[Slot], tmp_path: Path, mode: str
+) -> None:
+    words = (str(PROGRAMS / "fake_symcc.py"), *(["@@"] if mode == "file" else []))
+    slot = start(slots, tmp_path, symcc_setup(*words, mode=mode))
+    for _ in range(2):  # with `all` the map is new for every run
+        assert [child.data for child in slot.explore(b"abc").children] == [b"Fbc"]
+
+
+def test_a_symcc_map_lasts_when_only_novelty_is_kept(slots: list[Slot], tmp_path: Path) -> None:
+    setup = symcc_setup(str(PROGRAMS / "fake_symcc.py"), mode="stdin", keep="novel")
+    slot = start(slots, tmp_path, setup)
+    assert len(slot.explore(b"abc").children) == 1
+    assert slot.explore(b"xyz").children == ()
+
+
+def test_a_crash_inside_the_symbolic_runtime_is_not_one_of_the_target(
+    slots: list[Slot], tmp_path: Path
+) -> None:
+    slot = start(slots, tmp_path, symcc_setup(str(PROGRAMS / "fake_symcc.py"), mode="stdin"))
+    assert slot.explore(b"crash").outcome is Outcome.CRASH
+    assert slot.explore(b"fault").outcome is Outcome.OK
+
+
+def test_mpi_variables_do_not_reach_the_target(slots: list[Slot], tmp_path: Path) -> None:
+    listing = "import os,sys; open(sys.argv[1]+'/c','w').write(' '.join(os.environ))"
+    slot = Slot.__new__(Slot)
+    slot.tmp, slot.seen = tmp_path, []
+    slot.client = ExecutorClient(
+        StartExecutor(
+            0, Incarnation(7), command_setup(sys.executable, "-c", listing, "@out"), selftest=False
+        ),
+        work_dir=tmp_path / "work",
+        log=tmp_path / "log",
+        env={"PYTHONPATH": str(SOURCES), "OMPI_COMM_WORLD_RANK": "3", "PATH": os.defpath},
+    )
+    slots.append(slot)
+    (child,) = slot.explore(b"x").children
+    names = (child.data or b"").decode().split()
+    assert "SYMFLEET_INPUT" in names
+    assert not [name for name in names if name.startswith("OMPI_")]

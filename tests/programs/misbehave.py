@@ -1,0 +1,46 @@
+"""Program that does what the input says: exit, crash, sleep, spin, flood, daemon, many, odd."""
+
+import os
+import signal
+import sys
+import time
+
+with open(sys.argv[1], "rb") as file:
+    word, _, rest = file.read().decode().partition(" ")
+out = sys.argv[2]
+match word:
+    case "exit":
+        sys.exit(int(rest))
+    case "signal":
+        os.kill(os.getpid(), int(rest))
+    case "sleep":
+        time.sleep(60)
+    case "spin":
+        while True:
+            pass
+    case "flood":
+        while True:
+            os.write(1, b"x" * 65536)
+    case "daemon":
+        if os.fork() == 0:
+            os.setsid()
+            with open(rest, "w") as file:
+                file.write(str(os.getpid()))
+            time.sleep(60)
+            os._exit(0)
+        while not (os.path.exists(rest) and os.path.getsize(rest)):
+            time.sleep(0.001)
+    case "many":
+        for number in range(int(rest)):
+            with open(os.path.join(out, f"{number:04}"), "w") as file:
+                file.write(str(number))
+    case "odd":
+        os.mkfifo(os.path.join(out, "fifo"))
+        os.symlink("/etc/passwd", os.path.join(out, "link"))
+        os.mkdir(os.path.join(out, "folder"))
+        for name in ("first", "second"):
+            with open(os.path.join(out, name), "w") as file:
+                file.write("twin")
+    case "log":
+        sys.stderr.write(rest)
+        os.kill(os.getppid(), signal.SIGKILL)

@@ -1,0 +1,18 @@
+"""Engine program: a finite graph of 150 nodes with shared children. The input is a number; what it
+yields depends on nothing else. Arguments as in none.py."""
+
+import hashlib
+import os
+import sys
+import time
+
+with open(sys.argv[1], "rb") as file:
+    data = file.read()
+log = os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+os.write(log, f"{hashlib.sha256(data).hexdigest()}\n".encode())
+time.sleep(float(sys.argv[4]))
+node = int(data)
+for child in {2 * node + 1, 2 * node + 2, (7 * node + 3) % 150}:
+    if child < 150:
+        with open(os.path.join(sys.argv[2], str(child)), "w") as file:
+            file.write(str(child))
