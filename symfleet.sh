@@ -364,6 +364,7 @@ run_tests() {
   check mypy mypy
   check lint-imports lint-imports
   check clang-format clang_format_is_clean
+  check docs sphinx-build -q -W --keep-going -d "$build/doctrees" docs "$build/docs"
   check shellcheck shellcheck symfleet.sh examples/build.sh .ci/run
   # Tests that start MPI jobs share the cores badly: they run one after the other.
   group parallel tests/unit tests/property tests/simulation -n "$(nproc)" --dist worksteal
