@@ -259,8 +259,9 @@ is_ready() { system_is_complete "$1" && environment_is_current && native_is_curr
 # setup demo|test: returns with the shared lock held on descriptor 9.
 setup() {
   mkdir -p "$build" 2>/dev/null || fail 69 "cannot write to $root" 'use a copy that you own'
-  { exec 9>>"$build/.lock"; } 2>/dev/null ||
+  touch "$build/.lock" 2>/dev/null ||
     fail 69 "cannot write to $build" 'it belongs to another user: use a copy that you own'
+  exec 9>>"$build/.lock"
   flock -s 9
   if ! is_ready "$1"; then
     flock -n -x 9 || {
