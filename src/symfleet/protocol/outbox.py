@@ -1,0 +1,102 @@
+"""What a turn wants: ledger operations with what to do about each answer, actions, fault counts.
+
+An operation is asked together with the function that takes its answer, so that a machine never
+counts positions. Fault counts leave in one CountFaults in the same turn as what they count; those
+that arise from answers leave with the next turn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from symfleet.protocol.events import CoordinatorAction
+from symfleet.protocol.operations import Answer, CountFaults, Failed, Operation
+from symfleet.protocol.violations import LocalProtocolError
+
+Handler = Callable[[Answer], None]
+
+
+class Outbox:
+    """Collects the output of one machine."""
+
+    __slots__ = ("_actions", "_asked", "_fresh", "totals")
+
+    def __init__(self) -> None:
+        self._asked: list[tuple[Operation, Handler | None]] = []
+        self._actions: list[CoordinatorAction] = []
+        self._fresh: Counter[tuple[str, str]] = Counter()
+        self.totals: Counter[tuple[str, str]] = Counter()
+        """All faults of this epoch by (name, reason)."""
+
+    def ask(self, operation: Operation, handler: Handler | None = None) -> None:
+        """Ask for an operation in this turn's transaction."""
+        self._asked.append((operation, handler))
+
+    def act(self, action: CoordinatorAction) -> None:
+        """Do something after this turn's transaction is durable (C1)."""
+        self._actions.append(action)
+
+    def fault(self, name: str, reason: str = "", amount: int = 1) -> None:
+        """Count a fault (D8)."""
+        self._fresh[name, reason] += amount
+        self.totals[name, reason] += amount
+
+    def tally(self, name: str, reason: str = "", amount: int = 1) -> None:
+        """Note for the verdict a fault that the ledger counts with its operation."""
+        self.totals[name, reason] += amount
+
+    def count(self, name: str) -> int:
+        """Return the sum of a fault's reasons in this epoch."""
+        return sum(amount for (fault, _), amount in self.totals.items() if fault == name)
+
+    @property
+    def asking(self) -> bool:
+        """Whether this turn asks for anything yet."""
+        return bool(self._asked)
+
+    @property
+    def uncounted(self) -> bool:
+        """Whether faults wait for a turn to be counted in."""
+        return bool(self._fresh)
+
+    def flush_faults(self) -> None:
+        """Ask to count what is not counted yet. A failed count is counted again next turn."""
+        if not self._fresh:
+            return
+        faults = tuple((name, why, n) for (name, why), n in sorted(self._fresh.items()))
+        self._fresh.clear()
+
+        def recount(answer: Answer) -> None:
+            if isinstance(answer, Failed):
+                for name, why, amount in faults:
+                    self._fresh[name, why] += amount
+
+        self.ask(CountFaults(faults), recount)
+
+    def operations(self) -> Sequence[Operation]:
+        """Return this turn's operations in order."""
+        return [operation for operation, _ in self._asked]
+
+    def settle(self, answers: Sequence[Answer]) -> None:
+        """Hand each answer to whom it belongs."""
+        asked, self._asked = self._asked, []
+        if len(asked) != len(answers):
+            raise LocalProtocolError(
+                "a turn was answered with the wrong number of answers",
+                where=f"{len(asked)} operations, {len(answers)} answers",
+                why="each operation has exactly one answer",
+                hint="this is a defect of symfleet: please report it",
+            )
+        for (_, handler), answer in zip(asked, answers, strict=True):
+            if handler is not None:
+                handler(answer)
+
+    def forget_operations(self) -> None:
+        """Drop operations whose transaction failed as a whole."""
+        self._asked.clear()
+
+    def take_actions(self) -> Sequence[CoordinatorAction]:
+        """Return the actions in order and forget them."""
+        actions, self._actions = self._actions, []
+        return actions

@@ -1,0 +1,60 @@
+"""Two kinds of broken rules, and the stories that come with them.
+
+`LocalProtocolError`: this process broke its own rules; it is raised and ends the epoch with 70.
+`RemoteViolation`: the peer sent something that its table does not allow; it is a value, counted and
+noted, because nothing that arrives from outside may end a machine.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from symfleet.errors import InternalError
+from symfleet.types import DispatchToken, SlotAddress
+
+Subject = DispatchToken | SlotAddress | int
+"""What a story is about: a delivery, a slot, or a rank."""
+
+_LINES_MAX: Final = 4096
+
+
+class LocalProtocolError(InternalError):
+    """A machine was asked for a transition that its table does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteViolation:
+    """A peer's message that does not belong there, with what led to it."""
+
+    rank: int
+    what: str
+    story: tuple[str, ...]
+
+
+class Chronicle:
+    """The last lines of what happened, by subject; bounded, for error reports and tests."""
+
+    __slots__ = ("_lines",)
+
+    def __init__(self) -> None:
+        self._lines: deque[tuple[float, str, tuple[Subject, ...]]] = deque(maxlen=_LINES_MAX)
+
+    def note(self, now: float, what: str, *subjects: Subject) -> None:
+        """Add a line to the story of each subject."""
+        self._lines.append((now, what, subjects))
+
+    def story(self, subject: Subject) -> Sequence[str]:
+        """Return the lines about a subject, oldest first."""
+        return [f"{now:.3f} {what}" for now, what, about in self._lines if subject in about]
+
+    def broken(self, what: str, subject: Subject) -> LocalProtocolError:
+        """Return the error for a rule that we broke, with the subject's story."""
+        return LocalProtocolError(
+            what,
+            where=str(subject),
+            why="; ".join(self.story(subject)[-12:]) or "nothing happened to it before",
+            hint="this is a defect of symfleet: please report it with this text",
+        )
