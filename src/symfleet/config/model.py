@@ -19,6 +19,8 @@ from symfleet.types import Keep
 INPUT_MARK: Final = "@@"
 """Stands for the path of the input in a target's arguments, as in AFL++."""
 
+_DAY_S: Final = 86_400
+
 SOLVER_MARGIN_S: Final = 10
 """By how much the silence limit must exceed the longest wall-clock solver budget."""
 
@@ -366,6 +368,13 @@ class CampaignConfig:
                 f" progress, so it must be at least {needed:g} s",
                 hint="raise --delivery-silence or lower --solver-time",
             )
+        if self.advanced.input_mib >= self.advanced.frame_mib:
+            raise UserError(
+                f"input_mib cannot be {self.advanced.input_mib}",
+                where="input_mib",
+                why=f"an input must fit into one frame of {self.advanced.frame_mib} MiB",
+                hint="raise --frame-size or lower --input-size",
+            )
         if self.stop.until_quiescent and self.advanced.watch:
             raise UserError(
                 "a watched campaign never becomes quiescent",
@@ -393,10 +402,12 @@ class CampaignConfig:
 
     @property
     def hard_limit_s(self) -> float:
-        """After this long a worker kills the executor of a running item (0: never): the engine's
-        own limit comes first, so meeting this one means that the engine does not answer."""
+        """After this long a worker kills the executor of a running item: the engine's own limit
+        comes first, so meeting this one means that the engine does not answer."""
         execution_s = self.limits.execution_ms / 1000
-        return 0.0 if execution_s == 0 else 2 * execution_s + 2 * self.limits.wall_ms / 1000
+        if execution_s == 0:
+            return float(_DAY_S)
+        return min(float(_DAY_S), 2 * execution_s + 2 * self.limits.wall_ms / 1000)
 
     def executor_limits(self) -> dict[str, int]:
         """Return `limits` of the executor protocol."""

@@ -59,12 +59,14 @@ class ScanFinished:
 
 @dataclass(frozen=True, slots=True)
 class SinkAdvanced:
-    """A publisher has made artefacts durable up to a number."""
+    """A publisher has made artefacts durable up to a number. `repaired`: files that were there
+    with other bytes and were replaced; they count as projection_repaired."""
 
     sink: int
     incarnation: Incarnation
     published_from: int
     published_upto: int
+    repaired: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Inputs on their way in (admission) and out (projection into files)."""

@@ -1,0 +1,122 @@
+"""The one way in which symfleet writes a file that people or a later launch read.
+
+A file appears complete or not at all: it is written beside its place and renamed. With `durable`
+it also survives a power cut when the call returns. Many files that become valid together are
+written without it and followed by one `sync_filesystem`.
+
+A failed write or sync is never reported as success (A2) and never retried: after a failed fsync
+the kernel may have dropped the pages, so a second fsync that succeeds proves nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import itertools
+import os
+from pathlib import Path
+from typing import Final
+
+from symfleet.errors import IOFailure
+
+STAGING_PREFIX: Final = ".staging-"
+"""Names of files that are not yet in place; whoever owns the folder may remove old ones."""
+
+_serial = itertools.count()
+
+
+def io_failure(error: OSError, what: str, where: str) -> IOFailure:
+    """Describe an OSError in four parts."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            hint = "free some space, then `symfleet resume` goes on where it stopped"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            hint = "make the folder writable for this user"
+        case errno.EIO:
+            hint = "check the disk (dmesg); `symfleet verify` tells whether anything is damaged"
+        case _:
+            hint = "mend the cause, then `symfleet resume` goes on where it stopped"
+    return IOFailure(what, where=where, why=error.strerror or str(error), hint=hint)
+
+
+def write_file(
+    path: Path, data: bytes, *, durable: bool = True, staging: Path | None = None, mode: int = 0o644
+) -> None:
+    """Put `data` at `path`, replacing what is there, in one visible step.
+
+    `staging`: existing folder of the same file system for the unfinished file (default: beside
+    it). Raises IOFailure; then `path` is as before and no unfinished file is left.
+    """
+    folder = path.parent
+    # The process id alone is not enough: two threads, or a forked helper, may publish one name.
+    name = f"{STAGING_PREFIX}{os.getpid()}-{next(_serial)}"
+    unfinished = (staging or folder) / name
+    try:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        try:
+            _write_all(descriptor, data)
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        unfinished.replace(path)
+        if durable:
+            sync_folder(folder)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+        raise io_failure(error, "a file cannot be written", str(path)) from error
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        written = os.write(descriptor, rest)
+        if written == 0:
+            raise OSError(errno.EIO, "write made no progress")
+        rest = rest[written:]
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in `folder` durable; raise OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_filesystem(folder: Path) -> None:
+    """Make everything on the file system of `folder` durable (Linux `syncfs`); raise IOFailure."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+            if libc.syncfs(descriptor) != 0:
+                code = ctypes.get_errno()
+                raise OSError(code, os.strerror(code))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise io_failure(error, "files cannot be made durable", str(folder)) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and its parents; raise IOFailure."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise io_failure(error, "a folder cannot be made", str(folder)) from error
+
+
+def clear_staging(folder: Path) -> int:
+    """Remove unfinished files of dead processes; return how many. The caller owns the folder."""
+    removed = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(STAGING_PREFIX) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):
+                    Path(entry.path).unlink()
+                    removed += 1
+    return removed

@@ -1,0 +1,140 @@
+"""OUT/inbox: how a command reaches a campaign that another process owns.
+
+Inputs are files under `inputs/`, named by their digest; they are admitted like seeds and removed
+when that is durable. Commands are one JSON file each under `commands/`; the owner carries a command
+out between two turns, leaves its answer under `answers/` and removes the command. Every step is a
+rename, so each side sees a file completely or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from symfleet.clock import Clock
+from symfleet.corpus.durable import STAGING_PREFIX, io_failure, make_folder, write_file
+from symfleet.errors import BusyError
+from symfleet.types import InputId, WorkId, input_id_of
+
+COMMANDS_PER_LOOK_MAX: Final = 64
+COMMAND_BYTES_MAX: Final = 1 << 20
+_POLL_S: Final = 0.05
+
+
+class StopCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="stop"):
+    """Drain and end this launch; `resume` goes on."""
+
+    reason: str
+
+
+class RearmPoison(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="rearm"):
+    """Make poisoned work pending again; no ids mean all."""
+
+    work_ids: tuple[WorkId, ...] = ()
+
+
+Command = StopCampaign | RearmPoison
+
+
+class CommandAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What became of a command."""
+
+    ok: bool
+    message: str
+    amount: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A command that waits; `command` is None when the file is no command (`problem` says why)."""
+
+    name: str
+    command: Command | None
+    problem: str = ""
+
+
+def inputs_folder(out: Path) -> Path:
+    """Where inputs are dropped."""
+    return out / "inbox" / "inputs"
+
+
+def prepare_inbox(out: Path) -> None:
+    """Make the folders; drop answers that nobody fetched. For the owner, before it reads."""
+    for name in ("inputs", "commands", "answers"):
+        make_folder(out / "inbox" / name)
+    for stale in (out / "inbox" / "answers").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            stale.unlink()
+
+
+def drop_input(out: Path, data: bytes) -> InputId:
+    """Hand an input to the owner; it is durable when this returns."""
+    input_id = input_id_of(data)
+    folder = inputs_folder(out)
+    make_folder(folder)
+    # The scanner would take an unfinished file beside its place for an input.
+    write_file(folder / input_id, data, staging=folder.parent)
+    return input_id
+
+
+def drop_command(out: Path, command: Command, name: str) -> None:
+    """Hand a command to the owner under a name that nobody else uses."""
+    folder = out / "inbox" / "commands"
+    make_folder(folder)
+    write_file(folder / f"{name}.json", msgspec.json.encode(command))
+
+
+def read_commands(out: Path) -> Iterator[Delivered]:
+    """Yield waiting commands, oldest name first, at most COMMANDS_PER_LOOK_MAX."""
+    folder = out / "inbox" / "commands"
+    try:
+        names = sorted(
+            path.name for path in folder.iterdir() if not path.name.startswith(STAGING_PREFIX)
+        )
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise io_failure(error, "the inbox cannot be read", str(folder)) from error
+    for name in names[:COMMANDS_PER_LOOK_MAX]:
+        try:
+            with (folder / name).open("rb") as stream:
+                source = stream.read(COMMAND_BYTES_MAX)
+            yield Delivered(name, msgspec.json.decode(source, type=Command))
+        except FileNotFoundError:
+            continue
+        except (OSError, msgspec.DecodeError) as error:
+            yield Delivered(name, None, str(error))
+
+
+def answer_command(out: Path, delivered: Delivered, answer: CommandAnswer) -> None:
+    """Leave the answer, then remove the command: a crash between the two repeats it."""
+    write_file(out / "inbox" / "answers" / delivered.name, msgspec.json.encode(answer))
+    with contextlib.suppress(FileNotFoundError):
+        (out / "inbox" / "commands" / delivered.name).unlink()
+
+
+def await_answer(out: Path, name: str, clock: Clock, wait_s: float) -> CommandAnswer:
+    """Wait for the owner's answer; raise BusyError when none came in time (the command stays)."""
+    path = out / "inbox" / "answers" / f"{name}.json"
+    deadline = clock.monotonic() + wait_s
+    while True:
+        try:
+            answer = msgspec.json.decode(path.read_bytes(), type=CommandAnswer)
+        except FileNotFoundError:
+            if clock.monotonic() >= deadline:
+                raise BusyError(
+                    "the campaign has not answered yet",
+                    where=str(out),
+                    why=f"the job that owns it did not take the command within {wait_s:g} s",
+                    hint="the command stays in the inbox and is carried out at the next look",
+                ) from None
+            clock.sleep(_POLL_S)
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+        return answer

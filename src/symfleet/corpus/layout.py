@@ -1,0 +1,122 @@
+"""Where a campaign's files are. One function per place, so that a name stands here only."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, assert_never
+
+from symfleet.config.model import INPUT_MARK
+from symfleet.protocol.operations import Artefact
+from symfleet.types import InputId, SinkKind
+
+LOST_AND_FOUND: Final = "lost+found"
+STAGING: Final = ".staging"
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """How the target is run on one input. `argv[0]` is an absolute path."""
+
+    argv: tuple[str, ...]
+    input_mode: str
+    environment: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedFile:
+    """One file that an artefact becomes, relative to its sink's folder.
+
+    `named_by_content`: the name stands for these bytes, so that others under it are a fault. The
+    rest is derived (two executions may find one crash) and simply written again."""
+
+    path: str
+    data: bytes
+    named_by_content: bool
+    mode: int = 0o644
+
+
+def sink_folder(out: Path, kind: SinkKind) -> Path:
+    """Return the folder of a sink: OUT/corpus, OUT/crashes, OUT/hangs."""
+    return out / kind.value
+
+
+def corpus_path(input_id: InputId) -> str:
+    """Return `ab/<digest>`."""
+    return f"{input_id[:2]}/{input_id}"
+
+
+def input_path(out: Path, kind: SinkKind, input_id: InputId) -> Path:
+    """Return where the bytes of an artefact are."""
+    folder = sink_folder(out, kind)
+    if kind is SinkKind.CORPUS:
+        return folder / corpus_path(input_id)
+    return folder / input_id / "input"
+
+
+def project(artefact: Artefact, reproduction: Reproduction) -> Iterator[ProjectedFile]:
+    """Yield the files of an artefact; the same artefact always gives the same files."""
+    match artefact.kind:
+        case SinkKind.CORPUS:
+            yield ProjectedFile(
+                corpus_path(artefact.input_id), artefact.data, named_by_content=True
+            )
+        case SinkKind.CRASHES | SinkKind.HANGS:
+            folder = artefact.input_id
+            yield ProjectedFile(
+                f"{folder}/report.json", _report(artefact, reproduction), named_by_content=False
+            )
+            yield ProjectedFile(
+                f"{folder}/reproduce.sh",
+                _script(artefact, reproduction),
+                named_by_content=False,
+                mode=0o755,
+            )
+            # Last: where the input is, the rest is too.
+            yield ProjectedFile(f"{folder}/input", artefact.data, named_by_content=True)
+        case _:
+            assert_never(artefact.kind)
+
+
+def command_line(reproduction: Reproduction, path: str) -> tuple[str, ...]:
+    """Return the target's command line on an input at `path`."""
+    if reproduction.input_mode == "stdin":
+        return reproduction.argv
+    return tuple(word.replace(INPUT_MARK, path) for word in reproduction.argv)
+
+
+def _report(artefact: Artefact, reproduction: Reproduction) -> bytes:
+    report = {
+        "input": artefact.input_id,
+        "bytes": len(artefact.data),
+        "outcome": artefact.outcome.value,
+        "signal": artefact.signal,
+        "parent": artefact.parent,
+        "how": artefact.how,
+        "site": f"{artefact.site:016x}",
+        "epoch": artefact.epoch,
+        "decision": artefact.decision,
+        "command": list(command_line(reproduction, "input")),
+        "input_mode": reproduction.input_mode,
+    }
+    return json.dumps(report, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def _script(artefact: Artefact, reproduction: Reproduction) -> bytes:
+    # The input's path must survive quoting: its mark is quoted with the word, then taken out of it.
+    words = []
+    for word in reproduction.argv:
+        parts = [shlex.quote(part) if part else "" for part in word.split(INPUT_MARK)]
+        words.append('"$input"'.join(parts) if len(parts) > 1 else parts[0] or "''")
+    redirect = ' <"$input"' if reproduction.input_mode == "stdin" else ""
+    lines = [
+        "#!/bin/sh",
+        f"# {artefact.outcome.value}, signal {artefact.signal}: runs the target on this input.",
+        'input=$(dirname -- "$0")/input',
+    ]
+    lines += [f"export {shlex.quote(pair)}" for pair in reproduction.environment]
+    lines.append(f"exec {' '.join(words)}{redirect}")
+    return ("\n".join(lines) + "\n").encode()
