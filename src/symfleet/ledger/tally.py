@@ -1,0 +1,205 @@
+"""What decisions, admissions and faults count.
+
+Work counters are sums over decisions (and admissions); both stores add the same deltas here, the
+audit adds them again from the stored decisions and compares (C7).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from symfleet.ledger.contract import Totals
+from symfleet.ledger.plan import DecisionPlan
+from symfleet.protocol.messages import Flips
+from symfleet.protocol.operations import Decide
+from symfleet.types import CampaignId, Epoch, Incarnation, WorkId
+
+_CHAIN_DOMAIN: Final = b"symfleet decisions v1\0"
+
+
+class DecisionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """What a decision counts beyond its manifest; hashed into the chain with it.
+
+    `kept` has one bit for each child of the manifest, first child in the lowest bit.
+    `unique_children` are inputs that were not in the corpus before.
+    """
+
+    coordinator: int
+    exit_code: int
+    signal: int
+    unstable: int
+    dropped: int
+    kept: bytes
+    late: int
+    new_work: int
+    unique_children: int
+    crashes: int
+    hangs: int
+    new_edges: bytes
+    fresh_edges: int
+    flips: Flips
+    solved: dict[str, int]
+    executions: int
+    solver_us: int
+    wall_us: int
+    cpu_us: int
+    degraded: tuple[str, ...]
+    reason: str | None
+    not_exhaustive: bool
+    follow_up: WorkId | None
+
+
+_encoder: Final = msgspec.msgpack.Encoder(order="deterministic")
+_decoder: Final = msgspec.msgpack.Decoder(DecisionRecord, strict=True)
+
+
+def encode_record(record: DecisionRecord) -> bytes:
+    """Return the bytes of a record."""
+    return _encoder.encode(record)
+
+
+def decode_record(encoded: bytes) -> DecisionRecord:
+    """Read a record; raises msgspec.MsgspecError."""
+    return _decoder.decode(encoded)
+
+
+def kept_bits(kept: Iterable[bool]) -> bytes:
+    """Pack which children of a manifest are kept."""
+    flags = tuple(kept)
+    number = 0
+    for place, flag in enumerate(flags):
+        if flag:
+            number |= 1 << place
+    return number.to_bytes((len(flags) + 7) // 8, "little")
+
+
+def kept_flags(bits: bytes, children: int) -> tuple[bool, ...]:
+    """Unpack which children of a manifest are kept."""
+    number = int.from_bytes(bits, "little")
+    return tuple(bool(number >> place & 1) for place in range(children))
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a decision changed in the rows of a store."""
+
+    coordinator: int
+    new_work: int
+    unique_children: int
+    crashes: int
+    hangs: int
+    new_edges: bytes
+    fresh_edges: int
+
+
+def record_of(decide: Decide, plan: DecisionPlan, effects: Effects) -> DecisionRecord:
+    """Return what a decision counts."""
+    kept = sum(plan.kept)
+    return DecisionRecord(
+        coordinator=effects.coordinator,
+        exit_code=decide.exit_code,
+        signal=decide.signal,
+        unstable=decide.unstable,
+        dropped=decide.dropped,
+        kept=kept_bits(plan.kept),
+        late=len(plan.children) - kept,
+        new_work=effects.new_work,
+        unique_children=effects.unique_children,
+        crashes=effects.crashes,
+        hangs=effects.hangs,
+        new_edges=effects.new_edges,
+        fresh_edges=effects.fresh_edges,
+        flips=decide.flips,
+        solved=decide.solved,
+        executions=decide.executions,
+        solver_us=decide.solver_us,
+        wall_us=decide.wall_us,
+        cpu_us=decide.cpu_us,
+        degraded=decide.degraded,
+        reason=decide.reason,
+        not_exhaustive=decide.not_exhaustive,
+        follow_up=None if decide.follow_up is None else decide.follow_up.work_id,
+    )
+
+
+def chain_start(
+    campaign: CampaignId, epoch: Epoch, incarnation: Incarnation, last: int, last_hash: bytes
+) -> bytes:
+    """Return the hash that a coordinator incarnation's chain of decisions starts from. It names the
+    decision that was last when its epoch opened, so that chains hang together."""
+    text = f"{campaign}:{epoch}:{incarnation}:{last}:".encode()
+    return hashlib.sha256(_CHAIN_DOMAIN + text + last_hash).digest()
+
+
+def chain_next(previous: bytes, number: int, manifest: bytes, record: bytes) -> bytes:
+    """Return a decision's hash."""
+    head = b"%d:%d:" % (number, len(manifest))
+    return hashlib.sha256(previous + head + manifest + record).digest()
+
+
+def decision_counts(generated: int, record: DecisionRecord) -> dict[str, int]:
+    """Return what one decision adds to the work counters (zeros may be left out)."""
+    flips = record.flips
+    counts = {
+        "executed": 1,
+        "generated": generated,
+        "unique_children": record.unique_children,
+        "kept": int.from_bytes(record.kept, "little").bit_count(),
+        "late_children": record.late,
+        "crashes": record.crashes,
+        "hangs": record.hangs,
+        "target_runs": record.executions,
+        "solver_us": record.solver_us,
+        "wall_us": record.wall_us,
+        "edges": record.fresh_edges,
+        "not_exhaustive": int(record.not_exhaustive),
+        "flips.sat": flips.sat,
+        "flips.unsat": flips.unsat,
+        "flips.timeout": flips.timeout,
+        "flips.unknown": flips.unknown,
+        "flips.skipped": flips.skipped,
+    }
+    for step, amount in record.solved.items():
+        counts["solved." + step] = amount
+    if record.reason is not None:
+        counts["reasons." + record.reason] = 1
+    return counts
+
+
+_PLAIN: Final = (
+    "executed",
+    "generated",
+    "unique_children",
+    "kept",
+    "late_children",
+    "external_inputs",
+    "crashes",
+    "hangs",
+    "target_runs",
+    "solver_us",
+    "wall_us",
+    "edges",
+    "not_exhaustive",
+)
+_GROUPS: Final = ("flips", "solved", "reasons", "skipped_inputs")
+
+
+def totals_of(counts: Mapping[str, int]) -> Totals:
+    """Return counters by name as people read them; names with a dot belong to a group."""
+    groups: dict[str, dict[str, int]] = {group: {} for group in _GROUPS}
+    for name, amount in sorted(counts.items()):
+        group, dot, member = name.partition(".")
+        if dot and amount:
+            groups[group][member] = amount
+    return Totals(
+        **{name: counts.get(name, 0) for name in _PLAIN},
+        flips=groups["flips"],
+        solved=groups["solved"],
+        reasons=groups["reasons"],
+        skipped_inputs=groups["skipped_inputs"],
+    )
