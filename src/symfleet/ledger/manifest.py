@@ -1,8 +1,8 @@
 """Manifest v1: what a decision declares, in one canonical form.
 
-A manifest is bound to the item, the input and the fencing token that decided it (C3). It is accepted
-on reading only if encoding it again gives the same bytes (C4), so a manifest that was edited,
-reordered or written by another program is refused rather than interpreted.
+A manifest is bound to the item, the input and the fencing token that decided it (C3). It is
+accepted on reading only if encoding it again gives the same bytes (C4), so a manifest that was
+edited, reordered or written by another program is refused rather than interpreted.
 """
 
 from __future__ import annotations

@@ -235,6 +235,8 @@ class MemoryLedger(MemoryReading):
             changes=self._changes,
             last_artefact=len(self._tables.artefacts),
             unpublished=self._unpublished(),
+            deferred=self._count(WorkState.DEFERRED),
+            poisoned=self._count(WorkState.POISONED),
         )
 
     def _carry_out(self, operation: Operation) -> Answer:  # noqa: C901, PLR0911, PLR0912
