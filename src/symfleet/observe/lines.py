@@ -1,0 +1,123 @@
+"""Plain text for people: the running line, the final summary, and words for amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from symfleet.observe.report import Counters, Report, faults_in
+
+
+def duration(seconds: float) -> str:
+    """Say a time in at most two units."""
+    whole = int(seconds)
+    for size, name, smaller, smaller_name in (
+        (86_400, "d", 3600, "h"),
+        (3600, "h", 60, "m"),
+        (60, "m", 1, "s"),
+    ):
+        if whole >= size:
+            return f"{whole // size}{name} {whole % size // smaller:02d}{smaller_name}"
+    return f"{seconds:.1f}s" if seconds < 10 else f"{whole}s"
+
+
+def amount(number: float) -> str:
+    """Say a number in at most five characters' worth of precision."""
+    for size, name in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size:
+            return f"{number / (1e3 if name == 'k' else size):.1f}{name}"
+    return f"{number:.0f}"
+
+
+def since_new_edge_s(report: Report) -> float | None:
+    """Return seconds since the last new edge, as of when the report was made."""
+    if report.last_new_edge_wall_s is None or report.epoch is None:
+        return None
+    made = report.live.written_wall_s if report.live else report.epoch.closed_wall_s
+    return None if made is None else max(0.0, made - report.last_new_edge_wall_s)
+
+
+def plain_line(report: Report) -> str:
+    """Return one line that says how it goes."""
+    total = report.total
+    pace = report.live.executions_per_s if report.live else 0.0
+    parts = [
+        f"[{duration(report.time_total_s)}]",
+        f"corpus {report.corpus}",
+        f"edges {total.edges}",
+        f"crashes {total.crashes}",
+        f"hangs {total.hangs}",
+        f"pending {total.pending}",
+        f"executed {total.executed} ({pace:.1f}/s)",
+        f"flips {total.flips.get('sat', 0)} sat {total.flips.get('unsat', 0)} unsat",
+    ]
+    found = faults_in(report.this_epoch)
+    if found:
+        parts.append("faults " + ", ".join(f"{name} {count}" for name, count in found.items()))
+    return "  ".join(parts)
+
+
+def advice(report: Report) -> str | None:
+    """Say what to do when nothing is found: the most frequent reason of empty executions."""
+    total = report.total
+    if total.executed == 0 or total.generated > 0 or not total.empty_executions:
+        return None
+    reason = max(total.empty_executions, key=lambda name: total.empty_executions[name])
+    return _ADVICE.get(reason)
+
+
+_ADVICE = {
+    "not_instrumented": "the target is not instrumented: build it with `symfleet cc`",
+    "no_symbolic_byte": "the target read no byte of its input: check @@ and `symfleet doctor`",
+    "branches_concrete": "no branch depends on the input: is its parser instrumented too?",
+    "all_unsat": "every branch is decided by the input's form: add other seeds",
+    "solver_time": "the solver runs out of time: raise --solver-rlimit and --solver-time",
+    "already_covered": "the campaign has all that these inputs lead to",
+    "degraded": "executions are too large: raise --rows, --events or --goals",
+}
+
+
+def summary_lines(report: Report, out: str) -> Iterator[str]:
+    """Yield the final summary."""
+    total, epoch = report.total, report.epoch
+    if epoch is not None:
+        ended = epoch.reason or "without a verdict (it crashed or still runs)"
+        yield f"epoch {epoch.number} ended: {ended}"
+    yield (
+        f"time       {duration(report.time_this_epoch_s)} this launch,"
+        f" {duration(report.time_total_s)} in {report.epochs} launches"
+    )
+    yield f"corpus     {report.corpus} inputs, {total.edges} edges"
+    yield f"crashes    {total.crashes}" + (f"   see {out}/crashes" if total.crashes else "")
+    yield f"hangs      {total.hangs}" + (f"   see {out}/hangs" if total.hangs else "")
+    yield (
+        f"executed   {report.this_epoch.executed} this launch, {total.executed} in all;"
+        f" {total.generated} children generated, {total.unique_children} new"
+    )
+    yield f"left       {_left(total)}"
+    if report.acks:
+        stopped = ", ".join(report.acks.values())
+        missing = f"; not acknowledged: {', '.join(report.unacknowledged)}"
+        yield f"workers    {stopped} acknowledged" + (missing if report.unacknowledged else "")
+    found = faults_in(report.this_epoch)
+    if found:
+        yield "faults     " + ", ".join(f"{name} {count}" for name, count in found.items())
+    if total.skipped_inputs:
+        skipped = ", ".join(f"{name} {count}" for name, count in total.skipped_inputs.items())
+        yield f"skipped    {skipped}"
+    hint = advice(report)
+    if hint is not None:
+        yield f"hint       {hint}"
+    if report.open_work:
+        yield f"go on with `symfleet resume {out}`"
+
+
+def _left(total: Counters) -> str:
+    states = {
+        "pending": total.pending,
+        "leased": total.leased,
+        "deferred": total.deferred,
+        "poisoned": total.poisoned,
+        "unpublished": total.unpublished,
+    }
+    left = ", ".join(f"{count} {name}" for name, count in states.items() if count)
+    return left or "nothing"
