@@ -1,0 +1,57 @@
+/* What instrumented code shares with the runtime inside one process.
+ *
+ * The pass emits references to these names; the runtime defines them. Nothing
+ * here crosses a process border (that is abi.h).
+ *
+ * Calls pass labels through one thread-local record. A caller with a labelled
+ * argument writes the labels and names the callee in arg_token; the callee
+ * trusts them only if the token names it. Returns work the same way round. A
+ * token of 0 is the common, fully concrete case: it costs one compare. So
+ * labels survive callbacks through uninstrumented code, longjmp, exceptions
+ * and threads, and an uninstrumented callee can never hand out stale ones.
+ */
+#ifndef SYMFLEET_CALLS_H
+#define SYMFLEET_CALLS_H
+
+#include <stdint.h>
+
+/* The page table of the shadow: slot (address >> 12) holds null or a page of
+ * 4096 entries. Fixed so that the inline test needs no load; this base
+ * co-exists with AddressSanitizer's mapping. */
+#define SF_SHADOW_BASE 0x300000000000ull
+#define SF_SHADOW_PAGE_BITS 12
+#define SF_SHADOW_SLOT_BITS 35
+
+/* Most labels that one call or return can carry. */
+#define SF_CALL_LABELS 64
+
+struct sf_tls {
+  const void *arg_token; /* offset 0 */
+  const void *ret_token; /* offset 8 */
+  uint64_t site;         /* offset 16: call site of a libc model */
+  uint32_t arg_count;    /* offset 24 */
+  uint32_t ret_count;    /* offset 28 */
+  uint32_t args[SF_CALL_LABELS];
+  uint32_t rets[SF_CALL_LABELS];
+};
+#define SF_TLS_ARG_TOKEN 0
+#define SF_TLS_RET_TOKEN 8
+#define SF_TLS_SITE 16
+
+/* One per instrumented object file, registered by its constructor. */
+struct sf_module {
+  uint32_t version; /* SF_MODULE_VERSION */
+  uint32_t edges;
+  uint64_t hash;       /* of everything that was compiled */
+  uint8_t **edge_base; /* where its counters are; a private area at first */
+};
+#define SF_MODULE_VERSION 1u
+
+/* One case of a switch. */
+struct sf_switch {
+  uint64_t site;
+  uint32_t bits, count;
+  const uint64_t *cases;
+};
+
+#endif

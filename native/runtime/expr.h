@@ -1,0 +1,56 @@
+// Expressions over input bytes, in canonical form.
+//
+// Each function returns what the operation gives: a label, or label 0 when the
+// result does not depend on the input. Rows are simplified where they are made:
+// bytes that were read one by one and put together again are one input row,
+// widening moves outward, comparisons lose what their operands have in common.
+// The solver sees few and simple shapes.
+#ifndef SYMFLEET_RUNTIME_EXPR_H
+#define SYMFLEET_RUNTIME_EXPR_H
+
+#include "state.h"
+
+namespace sf {
+
+// An operand: its concrete value, and its label unless it is a constant.
+struct Operand {
+  Label label;
+  uint64_t value; // the low bits only, the others zero
+};
+
+inline Operand constant(uint64_t Value) { return {0, Value}; }
+
+// Gives the label back if its row had this value in this run, else 0.
+inline Label live(Label L, uint64_t Value) {
+  return L && meta(L).value == Value ? L : 0;
+}
+inline Operand operand(Label L, uint64_t Value) { return {live(L, Value), Value}; }
+inline Operand known(Label L) { return {L, L ? meta(L).value : 0}; }
+
+Operand inputBytes(uint64_t Offset, unsigned Bits, uint64_t Value);
+Operand binary(sf_op Op, unsigned Bits, Operand A, Operand B);
+// Comparisons and overflow flags; Bits is the width of the operands.
+Operand compare(sf_op Op, unsigned Bits, Operand A, Operand B);
+Operand zext(Operand A, unsigned From, unsigned To);
+Operand sext(Operand A, unsigned From, unsigned To);
+Operand extract(Operand A, unsigned From, unsigned Low, unsigned Bits);
+Operand concat(Operand High, unsigned HighBits, Operand Low, unsigned LowBits);
+Operand ite(Operand Condition, unsigned Bits, Operand Then, Operand Else);
+Operand unary(sf_op Op, unsigned Bits, Operand A); // bswap, ctpop, ctlz, cttz
+// Bytes in memory order, each of 8 bits, as one value.
+Operand joinBytes(const Operand *Bytes, unsigned Count);
+// Element (input byte) of a snapshot of 256 elements.
+Operand tableRead(uint32_t InputByte, unsigned Bits, const void *Elements, uint64_t Value);
+Operand logicalNot(Operand Bit);
+
+// The value of an operation on values (eval.cpp).
+uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B,
+                  uint64_t C, unsigned WidthA, unsigned WidthB);
+
+// Evaluates a label that depends on one input byte for all values of that byte.
+// Returns false if it depends on more, or is too large.
+bool evaluateForEachByte(Label L, uint64_t Values[256]);
+
+} // namespace sf
+
+#endif

@@ -1,0 +1,487 @@
+// Models of comparisons and searches in memory and strings.
+//
+// A comparison is what the C standard says: it looks at bytes until the first
+// difference. Each byte looked at is a branch; that everything is equal is one
+// goal more, so that a magic string is one step away and not one for each byte.
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+using namespace sf;
+
+namespace {
+
+enum CompareFlags : unsigned { StopAtNul = 1, FoldCase = 2 };
+
+constexpr uint64_t GoalBytesMax = 1u << 12;
+constexpr uint64_t EventBytesMax = 1u << 16;
+constexpr uint64_t MatchPositionsMax = 256;
+
+uint8_t lower(uint8_t C) { return C >= 'A' && C <= 'Z' ? C | 0x20 : C; }
+
+Operand lower(Operand A) {
+  Operand Offset = binary(SF_OP_SUB, 8, A, constant('A'));
+  return ite(compare(SF_OP_ULT, 8, Offset, constant(26)), 8,
+             binary(SF_OP_OR, 8, A, constant(0x20)), A);
+}
+
+// Two byte ranges under comparison.
+class Comparison {
+public:
+  Comparison(const void *A, const void *B, uint64_t Size, unsigned Flags)
+      : A((const uint8_t *)A), B((const uint8_t *)B), Size(Size), Flags(Flags) {
+    while (First < Size && fold(this->A[First]) == fold(this->B[First])) {
+      if (Flags & StopAtNul && this->A[First] == 0)
+        break;
+      ++First;
+    }
+  }
+
+  // Label of the result, when the real function gave Result.
+  Label record(const ModelCall &Call, int Result) {
+    const bool Differs = First < Size && fold(A[First]) != fold(B[First]);
+    if (Differs)
+      recordGoal(everythingEqual(), {Call.site, 0});
+    uint64_t End = First < Size ? First + 1 : Size;
+    if (End > EventBytesMax)
+      End = EventBytesMax;
+    for (uint64_t I = 0; I < End; ++I) {
+      Operand X = byte(A, I), Y = byte(B, I);
+      recordBranch(compare(SF_OP_EQ, 8, X, Y), Call.at(2 * I));
+      if (Flags & StopAtNul && X.value == Y.value && X.label && Y.label)
+        recordBranch(compare(SF_OP_EQ, 8, X, constant(0)), Call.at(2 * I + 1));
+    }
+    return Differs ? order(Result) : 0;
+  }
+
+private:
+  uint8_t fold(uint8_t C) const { return Flags & FoldCase ? lower(C) : C; }
+
+  Operand byte(const uint8_t *At, uint64_t I) const {
+    Operand X = byteAt(At + I);
+    return Flags & FoldCase ? lower(X) : X;
+  }
+
+  // Where the comparison would end if all were equal: behind the NUL of the
+  // string that is not symbolic at the first difference.
+  uint64_t wholeSize() const {
+    if (!(Flags & StopAtNul))
+      return Size;
+    bool ConcreteB = !byteAt(B + First).label;
+    if (!ConcreteB && byteAt(A + First).label)
+      return 0;
+    const uint8_t *Pattern = ConcreteB ? B : A;
+    uint64_t I = First;
+    while (I < Size && Pattern[I])
+      ++I;
+    return I < Size ? I + 1 : Size;
+  }
+
+  // Bytes behind the end of one string may be outside its object; only those
+  // with a label are looked at, and those on its last page.
+  static bool present(const uint8_t *At) {
+    static uint64_t KnownPage = ~0ull;
+    uint64_t Page = (uint64_t)At >> 12;
+    if (Page != KnownPage && !isReadable((uint64_t)At))
+      return false;
+    KnownPage = Page;
+    return true;
+  }
+
+  Operand everythingEqual() const {
+    const uint64_t Whole = wholeSize();
+    if (Whole == 0 || Whole > GoalBytesMax)
+      return constant(0);
+    Operand All = constant(1);
+    for (uint64_t I = 0; I < Whole;) {
+      Operand X[8], Y[8];
+      unsigned Count = 0;
+      for (; Count < 8 && I < Whole; ++I) {
+        if (I > First && (!present(A + I) || !present(B + I)))
+          return constant(0);
+        Operand P = byte(A, I), Q = byte(B, I);
+        if (!P.label && !Q.label) {
+          if (P.value != Q.value)
+            return constant(0);
+          ++I;
+          break;
+        }
+        X[Count] = P;
+        Y[Count++] = Q;
+      }
+      if (Count)
+        All = binary(SF_OP_AND, 1, All,
+                     compare(SF_OP_EQ, 8 * Count, joinBytes(X, Count), joinBytes(Y, Count)));
+    }
+    return All;
+  }
+
+  // The sign of the result depends on the first two bytes that differ.
+  Label order(int Result) const {
+    Operand X = byte(A, First), Y = byte(B, First);
+    Operand Difference = binary(SF_OP_SUB, 32, zext(X, 8, 32), zext(Y, 8, 32));
+    if (Difference.value == (uint32_t)Result)
+      return Difference.label;
+    Operand Less = compare(SF_OP_ULT, 8, X, Y);
+    return ite(Less, 32, constant((uint32_t)(Less.value ? Result : -Result)),
+               constant((uint32_t)(Less.value ? -Result : Result)))
+        .label;
+  }
+
+  const uint8_t *A, *B;
+  uint64_t Size, First = 0;
+  unsigned Flags;
+};
+
+int compareModel(ModelCall &Call, const void *A, const void *B, uint64_t Size, unsigned Flags,
+                 int Result) {
+  KeepErrno Keep;
+  TableLock Lock;
+  if (Lock)
+    Call.returns(Comparison(A, B, Size, Flags).record(Call, Result));
+  return Result;
+}
+
+// A scan over bytes that ended at Found (Size if it found nothing) because of
+// a byte equal to Wanted; with StopAtNul a NUL ends it too.
+void scanned(const ModelCall &Call, const void *At, uint64_t Found, uint64_t Size, Operand Wanted,
+             unsigned Flags) {
+  KeepErrno Keep;
+  TableLock Lock;
+  uint64_t End = Found < Size ? Found + 1 : Size;
+  if (End > EventBytesMax)
+    End = EventBytesMax;
+  for (uint64_t I = 0; Lock && I < End; ++I) {
+    Operand X = byteAt((const uint8_t *)At + I);
+    if (!X.label && !Wanted.label)
+      continue;
+    recordBranch(compare(SF_OP_EQ, 8, X, Wanted), Call.at(2 * I));
+    if (Flags & StopAtNul)
+      recordBranch(compare(SF_OP_EQ, 8, X, constant(0)), Call.at(2 * I + 1));
+  }
+}
+
+void scannedToNul(const ModelCall &Call, const char *S, uint64_t Length) {
+  scanned(Call, S, Length, Length + 1, constant(0), 0);
+}
+
+Operand wantedByte(const ModelCall &Call, int C) {
+  TableLock Lock;
+  return Lock ? extract(Call.argument(1, (uint32_t)C), 32, 0, 8) : constant((uint8_t)C);
+}
+
+// A search for a needle: one branch for each position that was tried.
+void searched(const ModelCall &Call, const uint8_t *Hay, uint64_t HaySize, const uint8_t *Needle,
+              uint64_t NeedleSize, uint64_t Found) {
+  KeepErrno Keep;
+  TableLock Lock;
+  if (!Lock || !NeedleSize)
+    return;
+  for (uint64_t P = 0; P + NeedleSize <= HaySize && P < MatchPositionsMax; ++P) {
+    Operand Match = constant(1);
+    for (uint64_t I = 0; I < NeedleSize && (Match.label || Match.value);) {
+      Operand X[8], Y[8];
+      unsigned Count = 0;
+      for (; Count < 8 && I < NeedleSize; ++I, ++Count) {
+        X[Count] = byteAt(Hay + P + I);
+        Y[Count] = byteAt(Needle + I);
+      }
+      Match = binary(SF_OP_AND, 1, Match,
+                     compare(SF_OP_EQ, 8 * Count, joinBytes(X, Count), joinBytes(Y, Count)));
+    }
+    recordBranch(Match, Call.at(P));
+    if (P == Found)
+      return;
+  }
+}
+
+uint64_t inSet(uint64_t Byte, const void *Set) {
+  return Byte && strchr((const char *)Set, (int)Byte) ? 1 : 0;
+}
+
+// strspn and its relatives: each byte before Stop was or was not in the set.
+void spanned(const ModelCall &Call, const char *S, const char *Set, uint64_t Stop) {
+  KeepErrno Keep;
+  TableLock Lock;
+  for (uint64_t I = 0; Lock && I <= Stop; ++I) {
+    Operand X = byteAt(S + I);
+    if (!X.label)
+      continue;
+    Operand Member = mapThroughTable(X, 8, inSet, Set);
+    recordBranch(compare(SF_OP_NE, 8, Member, constant(0)), Call.at(2 * I));
+    recordBranch(compare(SF_OP_EQ, 8, X, constant(0)), Call.at(2 * I + 1));
+  }
+}
+
+void copiedString(const ModelCall &Call, const void *To, const char *From, uint64_t Length,
+                  uint64_t Size) {
+  scannedToNul(Call, From, Length < Size ? Length : Size);
+  TableLock Lock;
+  if (Lock)
+    copyLabels((uint64_t)To, (uint64_t)From, Size);
+}
+
+} // namespace
+
+SF_MODEL_API int __sf_model_memcmp(const void *A, const void *B, size_t Size) {
+  int Result = memcmp(A, B, Size);
+  if (!G.recording)
+    return Result;
+  ModelCall Call((const void *)__sf_model_memcmp, 0);
+  return compareModel(Call, A, B, Size, 0, Result);
+}
+
+SF_MODEL_API int __sf_model_bcmp(const void *A, const void *B, size_t Size) {
+  int Result = memcmp(A, B, Size);
+  if (!G.recording)
+    return Result;
+  ModelCall Call((const void *)__sf_model_bcmp, 0);
+  return compareModel(Call, A, B, Size, 0, Result);
+}
+
+SF_MODEL_API int __sf_model_strcmp(const char *A, const char *B) {
+  int Result = strcmp(A, B);
+  if (!G.recording)
+    return Result;
+  ModelCall Call((const void *)__sf_model_strcmp, 0);
+  return compareModel(Call, A, B, UINT64_MAX, StopAtNul, Result);
+}
+
+SF_MODEL_API int __sf_model_strncmp(const char *A, const char *B, size_t Size) {
+  int Result = strncmp(A, B, Size);
+  if (!G.recording)
+    return Result;
+  ModelCall Call((const void *)__sf_model_strncmp, 0);
+  return compareModel(Call, A, B, Size, StopAtNul, Result);
+}
+
+SF_MODEL_API int __sf_model_strcasecmp(const char *A, const char *B) {
+  int Result = strcasecmp(A, B);
+  if (!G.recording)
+    return Result;
+  ModelCall Call((const void *)__sf_model_strcasecmp, 0);
+  return compareModel(Call, A, B, UINT64_MAX, StopAtNul | FoldCase, Result);
+}
+
+SF_MODEL_API int __sf_model_strncasecmp(const char *A, const char *B, size_t Size) {
+  int Result = strncasecmp(A, B, Size);
+  if (!G.recording)
+    return Result;
+  ModelCall Call((const void *)__sf_model_strncasecmp, 0);
+  return compareModel(Call, A, B, Size, StopAtNul | FoldCase, Result);
+}
+
+SF_MODEL_API void *__sf_model_memchr(const void *At, int C, size_t Size) {
+  void *Found = memchr((void *)At, C, Size);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_memchr, 2);
+  uint64_t Where = Found ? (uint64_t)((char *)Found - (const char *)At) : Size;
+  scanned(Call, At, Where, Size, wantedByte(Call, C), 0);
+  return Found;
+}
+
+SF_MODEL_API void *__sf_model_memrchr(const void *At, int C, size_t Size) {
+  void *Found = memrchr((void *)At, C, Size);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_memrchr, 2);
+  uint64_t From = Found ? (uint64_t)((char *)Found - (const char *)At) : 0;
+  scanned(Call, (const char *)At + From, Size - From, Size - From, wantedByte(Call, C), 0);
+  return Found;
+}
+
+SF_MODEL_API void *__sf_model_memmem(const void *Hay, size_t HaySize, const void *Needle,
+                                     size_t NeedleSize) {
+  void *Found = memmem(Hay, HaySize, Needle, NeedleSize);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_memmem, 0);
+  searched(Call, (const uint8_t *)Hay, HaySize, (const uint8_t *)Needle, NeedleSize,
+           Found ? (uint64_t)((char *)Found - (const char *)Hay) : UINT64_MAX);
+  return Found;
+}
+
+SF_MODEL_API size_t __sf_model_strlen(const char *S) {
+  size_t Length = strlen(S);
+  if (!G.recording)
+    return Length;
+  ModelCall Call((const void *)__sf_model_strlen, 0);
+  scannedToNul(Call, S, Length);
+  return Length;
+}
+
+SF_MODEL_API size_t __sf_model_strnlen(const char *S, size_t Size) {
+  size_t Length = strnlen(S, Size);
+  if (!G.recording)
+    return Length;
+  ModelCall Call((const void *)__sf_model_strnlen, 0);
+  scanned(Call, S, Length, Size, constant(0), 0);
+  return Length;
+}
+
+SF_MODEL_API char *__sf_model_strchr(const char *S, int C) {
+  char *Found = strchr((char *)S, C);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_strchr, 2);
+  uint64_t Where = Found ? (uint64_t)(Found - S) : strlen(S);
+  scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
+  return Found;
+}
+
+SF_MODEL_API char *__sf_model_index(const char *S, int C) {
+  char *Found = strchr((char *)S, C);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_index, 2);
+  uint64_t Where = Found ? (uint64_t)(Found - S) : strlen(S);
+  scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
+  return Found;
+}
+
+SF_MODEL_API char *__sf_model_strchrnul(const char *S, int C) {
+  char *Found = strchrnul((char *)S, C);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_strchrnul, 2);
+  uint64_t Where = (uint64_t)(Found - S);
+  scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
+  return Found;
+}
+
+SF_MODEL_API char *__sf_model_strrchr(const char *S, int C) {
+  char *Found = strrchr((char *)S, C);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_strrchr, 2);
+  uint64_t Length = strlen(S);
+  uint64_t From = Found ? (uint64_t)(Found - S) : 0;
+  scannedToNul(Call, S, Length);
+  scanned(Call, S + From, Length - From, Length - From, wantedByte(Call, C), 0);
+  return Found;
+}
+
+SF_MODEL_API char *__sf_model_rindex(const char *S, int C) {
+  char *Found = __sf_model_strrchr(S, C);
+  return Found;
+}
+
+SF_MODEL_API char *__sf_model_strstr(const char *Hay, const char *Needle) {
+  char *Found = strstr((char *)Hay, Needle);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_strstr, 0);
+  searched(Call, (const uint8_t *)Hay, strlen(Hay), (const uint8_t *)Needle, strlen(Needle),
+           Found ? (uint64_t)(Found - Hay) : UINT64_MAX);
+  return Found;
+}
+
+SF_MODEL_API size_t __sf_model_strspn(const char *S, const char *Set) {
+  size_t Length = strspn(S, Set);
+  if (!G.recording)
+    return Length;
+  ModelCall Call((const void *)__sf_model_strspn, 0);
+  spanned(Call, S, Set, Length);
+  return Length;
+}
+
+SF_MODEL_API size_t __sf_model_strcspn(const char *S, const char *Set) {
+  size_t Length = strcspn(S, Set);
+  if (!G.recording)
+    return Length;
+  ModelCall Call((const void *)__sf_model_strcspn, 0);
+  spanned(Call, S, Set, Length);
+  return Length;
+}
+
+SF_MODEL_API char *__sf_model_strpbrk(const char *S, const char *Set) {
+  char *Found = strpbrk((char *)S, Set);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_strpbrk, 0);
+  spanned(Call, S, Set, Found ? (uint64_t)(Found - S) : strlen(S));
+  return Found;
+}
+
+SF_MODEL_API char *__sf_model_strcpy(char *To, const char *From) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_strcpy, 0);
+    uint64_t Length = strlen(From);
+    copiedString(Call, To, From, Length, Length + 1);
+  }
+  return strcpy(To, From);
+}
+
+SF_MODEL_API char *__sf_model_stpcpy(char *To, const char *From) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_stpcpy, 0);
+    uint64_t Length = strlen(From);
+    copiedString(Call, To, From, Length, Length + 1);
+  }
+  return stpcpy(To, From);
+}
+
+SF_MODEL_API char *__sf_model_strncpy(char *To, const char *From, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_strncpy, 0);
+    uint64_t Length = strnlen(From, Size);
+    scanned(Call, From, Length, Size, constant(0), 0);
+    TableLock Lock;
+    if (Lock)
+      copyLabels((uint64_t)To, (uint64_t)From, Length < Size ? Length + 1 : Size);
+    if (Length < Size)
+      clearLabels((uint64_t)To + Length + 1, Size - Length - 1);
+  }
+  return strncpy(To, From, Size);
+}
+
+SF_MODEL_API char *__sf_model_strcat(char *To, const char *From) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_strcat, 0);
+    uint64_t Start = strlen(To), Length = strlen(From);
+    scannedToNul(Call, To, Start);
+    copiedString(Call, To + Start, From, Length, Length + 1);
+  }
+  return strcat(To, From);
+}
+
+SF_MODEL_API char *__sf_model_strncat(char *To, const char *From, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_strncat, 0);
+    uint64_t Start = strlen(To), Length = strnlen(From, Size);
+    scannedToNul(Call, To, Start);
+    scanned(Call, From, Length, Size, constant(0), 0);
+    TableLock Lock;
+    if (Lock)
+      copyLabels((uint64_t)To + Start, (uint64_t)From, Length);
+    clearLabels((uint64_t)To + Start + Length, 1);
+  }
+  return strncat(To, From, Size);
+}
+
+SF_MODEL_API char *__sf_model_strdup(const char *S) {
+  char *Copy = strdup(S);
+  if (G.recording && Copy) {
+    ModelCall Call((const void *)__sf_model_strdup, 0);
+    uint64_t Length = strlen(S);
+    copiedString(Call, Copy, S, Length, Length + 1);
+  }
+  return Copy;
+}
+
+SF_MODEL_API char *__sf_model_strndup(const char *S, size_t Size) {
+  char *Copy = strndup(S, Size);
+  if (G.recording && Copy) {
+    ModelCall Call((const void *)__sf_model_strndup, 0);
+    uint64_t Length = strnlen(S, Size);
+    scanned(Call, S, Length, Size, constant(0), 0);
+    TableLock Lock;
+    if (Lock)
+      copyLabels((uint64_t)Copy, (uint64_t)S, Length);
+    clearLabels((uint64_t)Copy + Length, 1);
+  }
+  return Copy;
+}

@@ -1,0 +1,298 @@
+// What instrumented code calls when something in a block may be labelled.
+//
+// Every function takes labels and concrete values, drops labels whose value
+// differs, and returns the label of the result. They are reached from cold
+// blocks only; a fully concrete run calls none of them.
+#include "events.h"
+#include "shadow.h"
+
+#include <string.h>
+
+using namespace sf;
+
+namespace {
+
+// Operations arrive as op | width << 8.
+sf_op opOf(uint32_t Packed) { return (sf_op)(Packed & 0xff); }
+unsigned widthOf(uint32_t Packed) { return Packed >> 8 & 0xff; }
+
+constexpr Label NoLabels[SF_CALL_LABELS] = {};
+
+// Reads the element at each address that one input byte can give.
+class TableSnapshot {
+public:
+  TableSnapshot(const uint64_t *Addresses, unsigned Bytes) : Addresses(Addresses), Bytes(Bytes) {}
+
+  // Returns false if an element has a label or the addresses are too scattered.
+  bool take(uint64_t Seen) {
+    uint64_t KnownPage = ~0ull;
+    bool KnownReadable = false;
+    unsigned Probes = 0;
+    for (unsigned I = 0; I < 256; ++I) {
+      uint64_t First = Addresses[I], Last = First + Bytes - 1;
+      const uint64_t Pages[2] = {First >> 12, Last >> 12};
+      for (uint64_t Page : Pages) {
+        if (Page == KnownPage)
+          continue;
+        if (++Probes > ProbesMax)
+          return false;
+        KnownPage = Page;
+        KnownReadable = Last >> 47 == 0 && isReadable(Page << 12);
+      }
+      Readable[I] = KnownReadable && (First >> 12 == Last >> 12 || isReadable(First));
+      AllReadable &= Readable[I] != 0;
+      if (Readable[I] && !isConcrete(First, Bytes))
+        return false;
+      const void *From = Readable[I] ? (const void *)First : (const void *)&Seen;
+      memcpy(Elements + I * Bytes, From, Bytes);
+    }
+    return true;
+  }
+
+  uint8_t Elements[256 * 8];
+  uint8_t Readable[256];
+  bool AllReadable = true;
+
+private:
+  static constexpr unsigned ProbesMax = 600;
+  const uint64_t *Addresses;
+  unsigned Bytes;
+};
+
+bool loadFromTable(Operand Address, unsigned Bytes, uint64_t Value, Place At, Operand &Out) {
+  uint64_t Addresses[256];
+  if (!evaluateForEachByte(Address.label, Addresses))
+    return false;
+  TableSnapshot Table(Addresses, Bytes);
+  if (!Table.take(Value))
+    return false;
+  uint32_t Byte = meta(Address.label).dependence;
+  if (!Table.AllReadable)
+    recordFact(tableRead(Byte, 8, Table.Readable, 1), At);
+  Out = tableRead(Byte, 8 * Bytes, Table.Elements, Value);
+  return true;
+}
+
+} // namespace
+
+SF_API Label __sf_binary(uint32_t Packed, Label LA, Label LB, uint64_t A, uint64_t B) {
+  if (!(LA | LB))
+    return 0;
+  TableLock Lock;
+  return Lock ? binary(opOf(Packed), widthOf(Packed), operand(LA, A), operand(LB, B)).label : 0;
+}
+
+SF_API Label __sf_compare(uint32_t Packed, Label LA, Label LB, uint64_t A, uint64_t B) {
+  if (!(LA | LB))
+    return 0;
+  TableLock Lock;
+  return Lock ? compare(opOf(Packed), widthOf(Packed), operand(LA, A), operand(LB, B)).label : 0;
+}
+
+SF_API Label __sf_unary(uint32_t Packed, Label LA, uint64_t A) {
+  if (!LA)
+    return 0;
+  TableLock Lock;
+  return Lock ? unary(opOf(Packed), widthOf(Packed), operand(LA, A)).label : 0;
+}
+
+// Packed: op | from << 8 | to << 16 | low bit << 24 (extract).
+SF_API Label __sf_cast(uint32_t Packed, Label LA, uint64_t A) {
+  if (!LA)
+    return 0;
+  TableLock Lock;
+  if (!Lock)
+    return 0;
+  unsigned From = Packed >> 8 & 0xff, To = Packed >> 16 & 0xff, Low = Packed >> 24;
+  switch (opOf(Packed)) {
+  case SF_OP_ZEXT:
+    return zext(operand(LA, A), From, To).label;
+  case SF_OP_SEXT:
+    return sext(operand(LA, A), From, To).label;
+  default:
+    return extract(operand(LA, A), From, Low, To).label;
+  }
+}
+
+// bits | 0x100 when the condition is a goal of its own (a select).
+SF_API Label __sf_select(uint32_t Packed, Label LC, Label LT, Label LE, uint64_t C, uint64_t T,
+                         uint64_t E, uint64_t Site) {
+  if (!(LC | LT | LE))
+    return 0;
+  TableLock Lock;
+  if (!Lock)
+    return 0;
+  Operand Condition = operand(LC, C);
+  if (Packed & 0x100)
+    recordGoal(Condition, {Site, 0});
+  return ite(Condition, Packed & 0xff, operand(LT, T), operand(LE, E)).label;
+}
+
+// A rotate or funnel shift, as the CPU did it for this amount.
+SF_API Label __sf_funnel(uint32_t Packed, Label LA, Label LB, Label LC, uint64_t A, uint64_t B,
+                         uint64_t C, uint64_t Site) {
+  if (!(LA | LB | LC))
+    return 0;
+  TableLock Lock;
+  if (!Lock)
+    return 0;
+  unsigned Bits = Packed & 0xff;
+  bool Right = Packed & 0x100;
+  Operand High = operand(LA, A), Low = operand(LB, B), Amount = operand(LC, C);
+  Operand Turn = binary(SF_OP_UREM, Bits, Amount, constant(Bits));
+  Operand Rest = binary(SF_OP_SUB, Bits, constant(Bits), Turn);
+  if (Right) { // fshr: (high << (bits - c)) | (low >> c)
+    Operand T = Turn;
+    Turn = Rest;
+    Rest = T;
+  }
+  (void)Site;
+  // A shift by the full width gives 0 here, so the case c = 0 needs no branch.
+  return binary(SF_OP_OR, Bits, binary(SF_OP_SHL, Bits, High, Turn),
+                binary(SF_OP_LSHR, Bits, Low, Rest))
+      .label;
+}
+
+SF_API void __sf_branch(Label L, uint64_t Taken, uint64_t Site) {
+  if (!L)
+    return;
+  TableLock Lock;
+  if (Lock)
+    recordBranch(operand(L, Taken), {Site, 0});
+}
+
+SF_API void __sf_divisor(uint32_t Bits, Label L, uint64_t Value, uint64_t Site) {
+  if (!L)
+    return;
+  TableLock Lock;
+  if (Lock)
+    recordBranch(compare(SF_OP_EQ, Bits, operand(L, Value), constant(0)), {Site, 0});
+}
+
+SF_API void __sf_switch(const sf_switch *S, Label L, uint64_t Value) {
+  if (!L)
+    return;
+  TableLock Lock;
+  if (!Lock)
+    return;
+  Operand X = operand(L, Value);
+  uint32_t Taken = S->count;
+  Operand Any = constant(0);
+  for (uint32_t I = 0; I < S->count; ++I) {
+    Operand Is = compare(SF_OP_EQ, S->bits, X, constant(S->cases[I]));
+    Any = binary(SF_OP_OR, 1, Any, Is);
+    if (Is.value)
+      Taken = I;
+  }
+  // Goals come first: behind the case taken they could not be reached.
+  for (uint32_t I = 0; I < S->count; ++I)
+    if (I != Taken && Taken != S->count)
+      recordGoal(compare(SF_OP_EQ, S->bits, X, constant(S->cases[I])), {S->site, (uint16_t)I});
+  if (Taken != S->count) {
+    recordGoal(Any, {S->site, (uint16_t)S->count});
+    recordBranch(compare(SF_OP_EQ, S->bits, X, constant(S->cases[Taken])),
+                 {S->site, (uint16_t)Taken});
+    return;
+  }
+  for (uint32_t I = 0; I < S->count; ++I)
+    recordBranch(compare(SF_OP_EQ, S->bits, X, constant(S->cases[I])), {S->site, (uint16_t)I});
+}
+
+SF_API void __sf_concrete(Label L, uint64_t Value, uint64_t Site) {
+  if (!L)
+    return;
+  TableLock Lock;
+  if (Lock)
+    concretise(operand(L, Value), {Site, 0});
+}
+
+SF_API Label __sf_load(uint64_t Address, uint32_t Bits, Label LA, uint64_t Value, uint64_t Site) {
+  TableLock Lock;
+  if (!Lock)
+    return 0;
+  const unsigned Bytes = (Bits + 7) / 8;
+  Operand At = operand(LA, Address), Out;
+  if (!At.label || !loadFromTable(At, Bytes, Value, {Site, 1}, Out)) {
+    concretise(At, {Site, 0});
+    Out = loadOperand(Address, Bytes, Value);
+  }
+  return extract(Out, 8 * Bytes, 0, Bits).label;
+}
+
+SF_API void __sf_store(uint64_t Address, uint32_t Bits, Label LA, Label L, uint64_t Value,
+                       uint64_t Site) {
+  if (!(LA | L)) {
+    clearLabels(Address, (Bits + 7) / 8);
+    return;
+  }
+  TableLock Lock;
+  if (!Lock)
+    return;
+  const unsigned Bytes = (Bits + 7) / 8;
+  concretise(operand(LA, Address), {Site, 0});
+  storeLabel(Address, Bytes, zext(operand(L, Value), Bits, 8 * Bytes).label);
+}
+
+SF_API void __sf_clear(uint64_t Address, uint64_t Size) { clearLabels(Address, Size); }
+
+SF_API void __sf_copy(uint64_t To, uint64_t From, uint64_t Size) {
+  TableLock Lock;
+  if (Lock)
+    copyLabels(To, From, Size);
+}
+
+SF_API void __sf_fill(uint64_t To, uint64_t Value, uint64_t Size, Label L) {
+  TableLock Lock;
+  if (!Lock)
+    return;
+  L = live(L, Value);
+  if (!L)
+    clearLabels(To, Size);
+  for (uint64_t I = 0; L && I < Size; ++I)
+    storeLabel(To + I, 1, L);
+}
+
+SF_API void __sf_unmodelled(Label L) {
+  if (L && G.header)
+    __atomic_fetch_add(&G.header->unmodelled, 1, __ATOMIC_RELAXED);
+}
+
+// ---- Calls
+
+// Names the callee if any label is set; returns where the labels belong.
+SF_API Label *__sf_pass_args(const void *Callee, uint32_t Count, Label Any) {
+  if (Any) {
+    __sf_tls.arg_token = Callee;
+    __sf_tls.arg_count = Count;
+  }
+  return __sf_tls.args;
+}
+
+// The labels that were passed to Self, as many as it asks for.
+SF_API const Label *__sf_take_args(const void *Self, uint32_t Count) {
+  const void *Token = __sf_tls.arg_token;
+  __sf_tls.arg_token = nullptr;
+  if (Token != Self)
+    return NoLabels;
+  for (uint32_t I = __sf_tls.arg_count; I < Count; ++I)
+    __sf_tls.args[I] = 0;
+  return __sf_tls.args;
+}
+
+SF_API Label *__sf_pass_ret(const void *Self, uint32_t Count, Label Any) {
+  if (Any) {
+    __sf_tls.ret_token = Self;
+    __sf_tls.ret_count = Count;
+  }
+  return __sf_tls.rets;
+}
+
+SF_API const Label *__sf_take_ret(const void *Callee, uint32_t Count) {
+  const void *Token = __sf_tls.ret_token;
+  __sf_tls.ret_token = nullptr;
+  if (Token != Callee)
+    return NoLabels;
+  for (uint32_t I = __sf_tls.ret_count; I < Count; ++I)
+    __sf_tls.rets[I] = 0;
+  return __sf_tls.rets;
+}
