@@ -1,0 +1,155 @@
+"""Build the real libraries, explore each for a while, write the numbers down.
+
+python -m benchmarks.real [--seconds 60] [--slots 2] [--only cjson] [--compiler 'symfleet cc']
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.real import sources, targets
+
+RESULTS: Final = targets.HERE.parent / "results"
+_GRACE_S: Final = 180
+"""What a campaign may take beyond its time: start, workers' last executions, clean end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One library's campaign."""
+
+    library: str
+    time_s: float
+    executions: int
+    target_runs: int
+    target_runs_per_s: float
+    edges: int
+    children: int
+    corpus: int
+    crashes: int
+    hangs: int
+    flips: dict[str, int]
+    solved: dict[str, int]
+    empty_executions: dict[str, int]
+    faults: dict[str, int]
+    exit_code: int
+
+
+def explore(program: Path, seeds: Path, out: Path, seconds: float, slots: int) -> Row:
+    """Run one campaign to its time limit; return what `symfleet status --json` says of it."""
+    command = ["symfleet", "explore", "-i", str(seeds), "-o", str(out), "-j", str(slots)]
+    command += ["--max-time", f"{seconds:g}", "--screen", "none", "--", str(program), "@@"]
+    ended = subprocess.run(command, timeout=seconds + _GRACE_S, check=False)
+    status = subprocess.run(
+        ["symfleet", "status", "--json", str(out)], check=True, capture_output=True, timeout=60
+    )
+    return _row(program.parent.name, json.loads(status.stdout), ended.returncode)
+
+
+def _row(library: str, status: dict[str, Any], exit_code: int) -> Row:
+    total = status["total"]
+    time_s = status["time_total_s"]
+    return Row(
+        library=library,
+        time_s=round(time_s, 1),
+        executions=total["executed"],
+        target_runs=total["target_runs"],
+        target_runs_per_s=round(total["target_runs"] / time_s, 1),
+        edges=total["edges"],
+        children=total["unique_children"],
+        corpus=status["corpus"],
+        crashes=total["crashes"],
+        hangs=total["hangs"],
+        flips=total["flips"],
+        solved=total["solved"],
+        empty_executions=total["empty_executions"],
+        faults=_faults(total),
+        exit_code=exit_code,
+    )
+
+
+def _faults(total: dict[str, Any]) -> dict[str, int]:
+    """Return every counter that is 0 in a healthy campaign and is not 0 here."""
+    names = ("invalid_results", "quarantined_frames", "silence_timeouts", "blames", "poisoned")
+    faults = {name: total[name] for name in names} | total["other_faults"]
+    return {name: count for name, count in faults.items() if count}
+
+
+def table(rows: list[Row]) -> Table:
+    """Lay the rows out for people."""
+    columns = "library time edges children corpus executions runs/s flips crashes hangs empty"
+    shown = Table(*columns.split(), title="Real libraries")
+    for row in rows:
+        flips = " ".join(f"{name} {count}" for name, count in row.flips.items() if count)
+        empty = " ".join(f"{name} {count}" for name, count in row.empty_executions.items())
+        counts = (row.edges, row.children, row.corpus, row.executions, row.target_runs_per_s)
+        shown.add_row(
+            row.library,
+            f"{row.time_s:g} s",
+            *map(str, counts),
+            flips,
+            str(row.crashes),
+            str(row.hangs),
+            empty or "none",
+        )
+    return shown
+
+
+def main() -> int:
+    options = _options()
+    now = datetime.datetime.now(datetime.UTC)
+    rows = []
+    for library in targets.LIBRARIES:
+        if options.only and library.name not in options.only:
+            continue
+        upstream = sources.fetch(library.package, targets.HERE / ".cache")
+        folder = options.work.resolve() / upstream.name
+        program = targets.build(library, upstream, shlex.split(options.compiler), folder)
+        out = folder / f"out-{now:%Y%m%d-%H%M%S}"
+        rows.append(explore(program, library.seeds, out, options.seconds, options.slots))
+    report = {
+        "date": now.isoformat(timespec="seconds"),
+        "machine": {"architecture": platform.machine(), "cores": os.cpu_count()},
+        "seconds": options.seconds,
+        "slots": options.slots,
+        "compiler": options.compiler,
+        "libraries": [asdict(row) for row in rows],
+    }
+    options.results.mkdir(parents=True, exist_ok=True)
+    path = options.results / f"{now:%Y-%m-%d}-real.json"
+    path.write_text(json.dumps(report, indent=1) + "\n")
+    console = Console(width=max(140, shutil.get_terminal_size().columns))
+    console.print(table(rows))
+    console.print(f"written to {path}")
+    return max((row.exit_code for row in rows), default=64)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60, help="time of each campaign")
+    parser.add_argument("--slots", type=int, default=2, help="inputs executed at the same time")
+    parser.add_argument("--only", action="append", help="only this library; repeatable")
+    parser.add_argument("--compiler", default="symfleet cc", help="C compiler with its options")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the numbers go")
+    parser.add_argument(
+        "--work", type=Path, default=Path("build/real"), help="where targets and campaigns go"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
