@@ -15,7 +15,8 @@
     84      4   CRC-32 of bytes 0..83 and the body
 
 All numbers are little-endian. Magic, version, length and checksum keep their places in every
-version, so that a whole frame of another version is told from a damaged one and named. The token is 32 raw bytes here and 64 lower-case hex digits elsewhere.
+version, so that a whole frame of another version is told from a damaged one and named. The token
+is 32 raw bytes here and 64 lower-case hex digits elsewhere.
 
 `Codec.open` never raises: it returns what it found. Checks go from the cheap and certain to the
 dear: size, magic, length, checksum, version, campaign, epoch, kind, body. Only when the checksum

@@ -180,7 +180,8 @@ class ExecutorReady:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorFailed:
-    """The slot's executor said `failure` or could not be started."""
+    """The slot's executor said `failure` or could not be started. The loop has ended what is left
+    of it; no ExecutorGone needs to follow."""
 
     slot: int
     reason: str
