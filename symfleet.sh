@@ -237,19 +237,24 @@ make_environment() {
   build_ms=$((build_ms + $(now_ms) - start))
 }
 
+# The native parts are built as the wheel is, and taken out of it: what runs here is what ships.
 build_native() {
   start=$(now_ms)
   llvm=$(find_llvm)
   say "building the native parts with LLVM $llvm"
-  rm -f "$build/native-stamp"
-  if ! { quietly "$build/cmake.log" "$venv/bin/cmake" -S "$root" -B "$build/native" -G Ninja \
-    -DCMAKE_MAKE_PROGRAM="$venv/bin/ninja" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_INSTALL_PREFIX="$root/src" -DPython_EXECUTABLE="$venv/bin/python" \
-    -DLLVM_DIR="$("llvm-config-$llvm" --cmakedir)" &&
-    quietly "$build/ninja.log" "$venv/bin/cmake" --build "$build/native" &&
-    quietly "$build/install.log" "$venv/bin/cmake" --install "$build/native"; }; then
-    fail 70 'the native parts could not be built' "read the newest log in $build"
-  fi
+  rm -rf "$build/native-stamp" "$build/dist" "$build/unpacked"
+  quietly "$build/wheel.log" env PATH="$venv/bin:$PATH" "$venv/bin/uv" build --wheel \
+    --python "$venv/bin/python" --no-build-isolation --out-dir "$build/dist" \
+    -C build-dir="$build/native" -C cmake.define.LLVM_DIR="$("llvm-config-$llvm" --cmakedir)" \
+    "$root" ||
+    fail 70 'the native parts could not be built' "read $build/wheel.log"
+  quietly "$build/unpack.log" "$venv/bin/uv" pip install --python "$venv/bin/python" --no-deps \
+    --target "$build/unpacked" "$build"/dist/*.whl ||
+    fail 70 'the wheel could not be unpacked' "read $build/unpack.log"
+  rm -rf "$root/src/symfleet/native"
+  [ ! -d "$build/unpacked/symfleet/native" ] ||
+    mv "$build/unpacked/symfleet/native" "$root/src/symfleet/native"
+  rm -rf "$build/unpacked"
   native_digest >"$build/native-stamp"
   build_ms=$((build_ms + $(now_ms) - start))
 }
