@@ -18,6 +18,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from symfleet import crash
 from symfleet.errors import IOFailure
 
 STAGING_PREFIX: Final = ".staging-"
@@ -55,12 +56,16 @@ def write_file(
     try:
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
+            crash.point("file.write")
             _write_all(descriptor, data)
             if durable:
+                crash.point("file.sync")
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        crash.point("file.rename")
         unfinished.replace(path)
+        crash.point("file.renamed")
         if durable:
             sync_folder(folder)
     except OSError as error:
@@ -90,6 +95,7 @@ def sync_folder(folder: Path) -> None:
 def sync_filesystem(folder: Path) -> None:
     """Make everything on the file system of `folder` durable (Linux `syncfs`); raise IOFailure."""
     try:
+        crash.point("filesystem.sync")
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             libc = ctypes.CDLL(None, use_errno=True)

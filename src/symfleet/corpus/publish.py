@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
+from symfleet import crash
 from symfleet.corpus.durable import (
     clear_staging,
     io_failure,
@@ -163,6 +164,10 @@ class Publisher:
         except SymfleetError as error:
             self._failed = True
             return (PublishFailed(int(error.exit_code), str(error)),)
+        except OSError as error:
+            self._failed = True
+            failure = io_failure(error, "artefacts cannot be published", self.sink.path)
+            return (PublishFailed(int(failure.exit_code), str(failure)),)
 
     def _write_some(self, upto: int, now: float) -> None:
         artefacts = self._reader.artefacts(
@@ -177,6 +182,7 @@ class Publisher:
                 self._folder.put(file)
                 self._unsynced += 1
             self._written = artefact.number
+            crash.point("publish.written")
         if not artefacts or self._written >= upto:
             # Numbers in between belong to other kinds.
             self._written = max(self._written, upto)
@@ -194,6 +200,7 @@ class Publisher:
         if self._unsynced:
             sync_filesystem(self._folder.folder)
             self._unsynced = 0
+        crash.point("publish.synced")
         moved = SinkAdvanced(
             sink=self.sink.sink,
             incarnation=self.sink.incarnation,

@@ -262,7 +262,7 @@ class FolderScanner:
         key = _key(f"{reason}\0{path}", mark if reason is not Skip.GROWING else None)
         self._told_again.add(key)
         if key not in self._told:
-            batch.skips[reason] += 1
+            batch.skips[reason.value] += 1
 
     @staticmethod
     def _key_now(path: str) -> bytes | None:

@@ -1,0 +1,51 @@
+"""OUT/poison: work that was set aside, for people to look at. A projection, like the sinks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from symfleet.corpus.durable import io_failure, make_folder, write_file
+from symfleet.ledger.contract import WorkRow
+from symfleet.types import InputId
+
+
+class InputReader(Protocol):
+    """The part of a ledger that this projection reads."""
+
+    def input_bytes(self, input_id: InputId) -> bytes:
+        """Return the bytes, hashed again."""
+        ...
+
+
+def project_poison(out: Path, rows: Sequence[WorkRow], reader: InputReader) -> None:
+    """Make `poison/<work id>/{input,report.json}` for exactly these rows; others are removed."""
+    folder = out / "poison"
+    make_folder(folder)
+    wanted = {row.work_id: row for row in rows}
+    try:
+        for present in folder.iterdir():
+            # Only what has the form of our own names is ours to remove.
+            if len(present.name) == 64 and present.name not in wanted and present.is_dir():
+                shutil.rmtree(present)
+    except OSError as error:
+        raise io_failure(error, "the poison folder cannot be renewed", str(folder)) from error
+    for row in wanted.values():
+        place = folder / row.work_id
+        if (place / "report.json").exists():
+            continue
+        make_folder(place)
+        write_file(place / "input", reader.input_bytes(row.input_id), durable=False)
+        report = {
+            "work_id": row.work_id,
+            "input": row.input_id,
+            "blames": row.blames,
+            "losses": row.losses,
+            "deliveries": row.deliveries,
+            "detail": row.detail,
+        }
+        text = json.dumps(report, indent=1) + "\n"
+        write_file(place / "report.json", text.encode(), durable=False)

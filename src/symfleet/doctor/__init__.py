@@ -1,0 +1,1 @@
+"""Is this host, and is this target, fit for a campaign?"""

