@@ -1,8 +1,8 @@
 """Shows status.json while a campaign runs: a live screen, plain lines, or nothing.
 
 It draws with cursor movements only (no alternate screen, no hidden cursor), so that a launcher that
-is killed leaves a usable terminal behind. It runs on a thread of the launcher, which is outside
-MPI, and only ever reads.
+is killed leaves a usable terminal behind. It runs in the launcher, which is outside MPI, and only
+ever reads.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
-import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self, TextIO
+from typing import Final, TextIO
 
 from symfleet.observe.lines import plain_line
 from symfleet.observe.report import Report, decode_report
@@ -50,52 +50,68 @@ def draw(report: Report, width: int, height: int, *, colour: bool) -> str:
     return "\n".join(buffer.getvalue().rstrip("\n").split("\n")[: height - 1])
 
 
-class Display:
-    """Context manager around a running campaign. Reports of earlier launches are not shown."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How and when to show. Reports from before `started_wall_s` belong to an earlier launch."""
 
-    def __init__(
-        self, out: Path, mode: str, stream: TextIO, *, started_wall_s: float, period_s: float,
-        plain_period_s: float, colour: bool,
-    ) -> None:  # fmt: skip
+    started_wall_s: float
+    period_s: float
+    plain_period_s: float
+    colour: bool
+
+
+class LaunchDisplay:
+    """Shows a launch from inside the launcher, which has the terminal.
+
+    `ticked` is called often and draws when it is time. `told` lines are for people: with a live
+    screen the newest stands below it, else they are printed as they come.
+    """
+
+    def __init__(self, out: Path, mode: str, stream: TextIO, look: Look) -> None:
+        """`mode` is `live`, `plain` or `none`."""
         self._out = out
         self._mode = mode
         self._stream = stream
-        self._started_wall_s = started_wall_s
-        self._period_s = period_s if mode == "live" else plain_period_s
-        self._colour = colour
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._look = look
+        self._next = 0.0
+        self._told = ""
+        self._begun = False
 
-    def __enter__(self) -> Self:
-        if self._mode in {"live", "plain"}:
-            self._thread = threading.Thread(target=self._run, name="display", daemon=True)
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        # A terminal that is closed must not end the campaign.
-        with contextlib.suppress(OSError, ValueError):
-            if self._mode == "live":
-                self._stream.write(_CLEAR + _HOME)
-            while not self._stop.wait(self._period_s):
-                self._show()
-
-    def _show(self) -> None:
+    def ticked(self, now: float) -> None:
+        """Draw when the period is over."""
+        if self._mode == "none" or now < self._next:
+            return
+        period_s = self._look.period_s if self._mode == "live" else self._look.plain_period_s
+        first = self._next == 0.0
+        self._next = now + period_s
+        if first and self._mode == "plain":
+            return
         report = read_status(self._out)
         if report is None or report.live is None:
             return
-        if report.live.written_wall_s < self._started_wall_s:
+        if report.live.written_wall_s < self._look.started_wall_s:
             return
+        # A terminal that is closed must not end the campaign.
+        with contextlib.suppress(OSError, ValueError):
+            self._show(report)
+
+    def told(self, line: str) -> None:
+        """Tell people one line."""
+        self._told = line
+        if self._mode == "plain":
+            with contextlib.suppress(OSError, ValueError):
+                self._stream.write(f"symfleet: {line}\n")
+                self._stream.flush()
+
+    def _show(self, report: Report) -> None:
         if self._mode == "plain":
             self._stream.write(plain_line(report) + "\n")
         else:
             size = shutil.get_terminal_size()
-            lines = draw(report, size.columns, size.lines, colour=self._colour).split("\n")
+            screen = draw(report, size.columns, size.lines - 1, colour=self._look.colour)
+            lines = [*screen.split("\n"), self._told[: size.columns - 1]]
             text = "".join(line + _CLEAR_LINE + "\r\n" for line in lines)
-            self._stream.write(_HOME + text + _CLEAR_BELOW)
+            begin = _HOME if self._begun else _CLEAR + _HOME
+            self._stream.write(begin + text + _CLEAR_BELOW)
+            self._begun = True
         self._stream.flush()

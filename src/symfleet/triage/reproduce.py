@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import select
 import signal
 import subprocess
 import tempfile
@@ -70,17 +71,17 @@ def _limit() -> None:
 
 
 def _wait(child: subprocess.Popen[bytes], timeout_s: float) -> bool:
-    hung = False
+    """Wait, kill what is left of the child's group, reap. Return whether time ran out."""
+    descriptor = os.pidfd_open(child.pid)
     try:
-        child.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        hung = True
+        ended, _, _ = select.select([descriptor], [], [], timeout_s)
     finally:
-        # The group is the child's own, and the child is not reaped yet or was its only member.
+        os.close(descriptor)
+        # Not reaped yet, so the number is still the child's and the group is provably ours.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-    return hung
+    return not ended
 
 
 def _tail(path: Path) -> str:
