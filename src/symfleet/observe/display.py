@@ -15,21 +15,13 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from symfleet.observe.lines import plain_line
-from symfleet.observe.report import Report, decode_report
+from symfleet.observe.report import Report, read_status
 from symfleet.observe.screen import render
 
 _HOME: Final = "\x1b[H"
 _CLEAR: Final = "\x1b[2J"
 _CLEAR_LINE: Final = "\x1b[K"
 _CLEAR_BELOW: Final = "\x1b[J"
-
-
-def read_status(out: Path) -> Report | None:
-    """Return what status.json says, None when there is none or it is of another version."""
-    try:
-        return decode_report((out / "status.json").read_bytes())
-    except OSError:
-        return None
 
 
 def draw(report: Report, width: int, height: int, *, colour: bool) -> str:

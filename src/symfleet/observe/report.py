@@ -8,6 +8,7 @@ slots, rates) stands in parts of their own that are None in a report of a stoppe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -323,4 +324,12 @@ def decode_report(source: bytes) -> Report | None:
     try:
         return _decoder.decode(source)
     except msgspec.MsgspecError:
+        return None
+
+
+def read_status(out: Path) -> Report | None:
+    """Return what status.json says, None when there is none or it is of another version."""
+    try:
+        return decode_report((out / "status.json").read_bytes())
+    except OSError:
         return None

@@ -1,4 +1,5 @@
-"""Keeps status.json, fuzzer_stats and plot_data while a campaign runs."""
+"""Keeps the files that people look at while a campaign runs: status.json, fuzzer_stats, plot_data,
+README.txt and poison/."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from typing import Final
 
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.durable import write_file
-from symfleet.ledger.contract import EpochRow, LedgerStatus
+from symfleet.corpus.poison import project_poison
+from symfleet.ledger.contract import LedgerReader, LedgerStatus
 from symfleet.observe.afl import AflFiles
 from symfleet.observe.rates import Rate
 from symfleet.observe.report import (
@@ -16,32 +18,41 @@ from symfleet.observe.report import (
     Report,
     RunTimes,
     encode_report,
+    read_status,
     report_of,
     slots_of,
 )
+from symfleet.observe.readme import write_readme
 from symfleet.protocol.coordinator import CoordinatorView
+from symfleet.types import WorkState
 
 AFL_PERIOD_S: Final = 5.0
+POISON_SHOWN_MAX: Final = 1000
 
 
-def spent_before_s(epochs: tuple[EpochRow, ...] | list[EpochRow]) -> float:
-    """Return the seconds of all launches but the newest. One that crashed has no end: it counts
-    nothing beyond its opening, so the sum never claims time that was not spent."""
-    return sum(
-        max(0.0, row.closed_wall - row.opened_wall) for row in epochs[:-1] if row.closed_wall
-    )
+def earlier_time_s(out: Path, ledger: LedgerReader) -> float:
+    """Return the time of all launches but the newest, for people.
+
+    A launch that crashed has no end in the ledger; what status.json said last fills that gap.
+    """
+    epochs = ledger.epochs()[:-1]
+    spent = sum(max(0.0, row.closed_wall - row.opened_wall) for row in epochs if row.closed_wall)
+    report = read_status(out)
+    if report is None or report.campaign.id != ledger.status().campaign.campaign:
+        return spent
+    return max(spent, report.time_total_s)
 
 
 class StatusWriter:
     """Made once in an epoch by the coordinator's loop; `due` tells when to call `write`."""
 
     def __init__(
-        self, out: Path, config: CampaignConfig, earlier_s: float, now: float, version: str
+        self, out: Path, config: CampaignConfig, ledger: LedgerReader, now: float, version: str
     ) -> None:
-        """`earlier_s`: time of earlier launches. `now`: monotonic seconds of the opening."""
+        """Make it after the epoch was opened. `now`: monotonic seconds of the opening."""
         self._out = out
         self._config = config
-        self._earlier_s = earlier_s
+        self._earlier_s = earlier_time_s(out, ledger)
         self._opened = now
         self._period_s = config.output.status_period_s
         self._next = now
@@ -49,6 +60,8 @@ class StatusWriter:
         self._executions = Rate()
         self._target_runs = Rate()
         self._afl = AflFiles(out, 0, config.limits.wall_ms, version)
+        self._poisoned = 0
+        write_readme(out)
 
     def learn_map_size(self, map_size: int) -> None:
         """Take the size of the coverage map once a worker has told it."""
@@ -59,10 +72,11 @@ class StatusWriter:
         return now >= self._next
 
     def write(
-        self, status: LedgerStatus, view: CoordinatorView | None, now: float, wall: float
+        self, ledger: LedgerReader, view: CoordinatorView | None, now: float, wall: float
     ) -> Report:
         """Renew the files from one snapshot. `view` None: the epoch has ended."""
         self._next = now + self._period_s
+        status = ledger.status()
         this_epoch_s = now - self._opened
         live = self._live_part(status, view, now, wall) if view is not None else None
         report = report_of(
@@ -76,7 +90,15 @@ class StatusWriter:
         if now >= self._next_afl or view is None:
             self._next_afl = now + AFL_PERIOD_S
             self._afl.write(report)
+        self._show_poison(status, ledger)
         return report
+
+    def _show_poison(self, status: LedgerStatus, ledger: LedgerReader) -> None:
+        poisoned = status.states.get(WorkState.POISONED, 0)
+        if poisoned != self._poisoned:
+            rows = ledger.work_rows(WorkState.POISONED, POISON_SHOWN_MAX)
+            project_poison(self._out, rows, ledger)
+            self._poisoned = poisoned
 
     def _live_part(
         self, status: LedgerStatus, view: CoordinatorView, now: float, wall: float
