@@ -16,12 +16,14 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.real import sources, targets
+from symfleet.observe.report import Report, faults_in
 
 RESULTS: Final = targets.HERE.parent / "results"
 _GRACE_S: Final = 180
@@ -57,36 +59,29 @@ def explore(program: Path, seeds: Path, out: Path, seconds: float, slots: int) -
     status = subprocess.run(
         ["symfleet", "status", "--json", str(out)], check=True, capture_output=True, timeout=60
     )
-    return _row(program.parent.name, json.loads(status.stdout), ended.returncode)
+    report = msgspec.json.decode(status.stdout, type=Report)
+    return _row(program.parent.name, report, ended.returncode)
 
 
-def _row(library: str, status: dict[str, Any], exit_code: int) -> Row:
-    total = status["total"]
-    time_s = status["time_total_s"]
+def _row(library: str, report: Report, exit_code: int) -> Row:
+    total = report.total
     return Row(
         library=library,
-        time_s=round(time_s, 1),
-        executions=total["executed"],
-        target_runs=total["target_runs"],
-        target_runs_per_s=round(total["target_runs"] / time_s, 1),
-        edges=total["edges"],
-        children=total["unique_children"],
-        corpus=status["corpus"],
-        crashes=total["crashes"],
-        hangs=total["hangs"],
-        flips=total["flips"],
-        solved=total["solved"],
-        empty_executions=total["empty_executions"],
-        faults=_faults(total),
+        time_s=round(report.time_total_s, 1),
+        executions=total.executed,
+        target_runs=total.target_runs,
+        target_runs_per_s=round(total.target_runs / report.time_total_s, 1),
+        edges=total.edges,
+        children=total.unique_children,
+        corpus=report.corpus,
+        crashes=total.crashes,
+        hangs=total.hangs,
+        flips=total.flips,
+        solved=total.solved,
+        empty_executions=total.empty_executions,
+        faults=faults_in(total),
         exit_code=exit_code,
     )
-
-
-def _faults(total: dict[str, Any]) -> dict[str, int]:
-    """Return every counter that is 0 in a healthy campaign and is not 0 here."""
-    names = ("invalid_results", "quarantined_frames", "silence_timeouts", "blames", "poisoned")
-    faults = {name: total[name] for name in names} | total["other_faults"]
-    return {name: count for name, count in faults.items() if count}
 
 
 def table(rows: list[Row]) -> Table:
