@@ -1,0 +1,1 @@
+"""Public fakes and drivers for tests, of symfleet itself and of what is built on it."""
