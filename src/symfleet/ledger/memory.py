@@ -10,7 +10,6 @@ stored rows goes back to the start of the turn and is raised.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
@@ -88,12 +87,6 @@ from symfleet.types import (
     WorkState,
     input_id_of,
 )
-
-
-def sink_incarnation(campaign: str, epoch: int, sink: int, registrations: int) -> Incarnation:
-    """Return a sink incarnation that no earlier registration had."""
-    text = f"symfleet sink:{campaign}:{epoch}:{sink}:{registrations}".encode()
-    return Incarnation(int.from_bytes(hashlib.sha256(text).digest()[:8], "big") or 1)
 
 
 class MemoryLedger(MemoryReading):
@@ -178,7 +171,9 @@ class MemoryLedger(MemoryReading):
             self._tables.sinks.append(sink)
         sink.registrations += 1
         sink.epoch = epoch
-        fresh = sink_incarnation(self._campaign.campaign, epoch, sink.row.sink, sink.registrations)
+        fresh = planning.sink_incarnation(
+            self._campaign.campaign, epoch, sink.row.sink, sink.registrations
+        )
         sink.row = replace(sink.row, incarnation=fresh)
         return sink.row
 
@@ -440,12 +435,11 @@ class MemoryLedger(MemoryReading):
             unique_children=unique,
             crashes=crashes,
             hangs=hangs,
-            new_edges=new_edges,
             fresh_edges=fresh,
         )
         record = record_of(decide, plan, effects)
         encoded = encode_record(record)
-        chain = chain_next(epoch.chain, number, plan.encoded, encoded)
+        chain = chain_next(epoch.chain, number, plan.encoded, encoded, new_edges)
         self._journal.append(
             tables.decisions,
             Decision(
@@ -456,6 +450,7 @@ class MemoryLedger(MemoryReading):
                 manifest=plan.encoded,
                 record=record,
                 record_bytes=encoded,
+                new_edges=new_edges,
                 chain=chain,
                 wall=self._clock.wall(),
             ),

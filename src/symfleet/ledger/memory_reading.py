@@ -54,9 +54,7 @@ class MemoryReading:
             coordinators=self._coordinators(number),
             idle_window_s=epoch.idle_window_s if epoch else None,
             decisions=len(tables.decisions),
-            last_new_edge_wall=max(
-                (d.wall for d in tables.decisions if d.record.new_edges), default=None
-            ),
+            last_new_edge_wall=max((d.wall for d in tables.decisions if d.new_edges), default=None),
         )
 
     def epochs(self) -> Sequence[EpochRow]:
@@ -145,7 +143,7 @@ class MemoryReading:
         """Return all edges, packed."""
         known = Knowledge()
         for decision in self._tables.decisions:
-            known.add(known.new_in(unpack_edges(decision.record.new_edges)))
+            known.add(known.new_in(unpack_edges(decision.new_edges)))
         return known.packed()
 
     def audit(self) -> Iterator[Finding]:
@@ -239,7 +237,13 @@ class MemoryReading:
                     decision.number - 1,
                     last,
                 )
-            chain = chain_next(chain, decision.number, decision.manifest, decision.record_bytes)
+            chain = chain_next(
+                chain,
+                decision.number,
+                decision.manifest,
+                decision.record_bytes,
+                decision.new_edges,
+            )
             last = decision.chain
             if chain != decision.chain:
                 yield Finding("chain of decisions is broken", row, decision.chain.hex())

@@ -121,6 +121,7 @@ class Decision:
     manifest: bytes
     record: DecisionRecord
     record_bytes: bytes
+    new_edges: bytes
     chain: bytes
     wall: float
 

@@ -24,7 +24,17 @@ from symfleet.protocol.operations import (
     ReleaseCause,
 )
 from symfleet.protocol.work import WorkItem, decode_item, state_id_of, work_id_of
-from symfleet.types import Epoch, Incarnation, InputId, Keep, Outcome, SinkKind, StateId, WorkId
+from symfleet.types import (
+    CampaignId,
+    Epoch,
+    Incarnation,
+    InputId,
+    Keep,
+    Outcome,
+    SinkKind,
+    StateId,
+    WorkId,
+)
 
 BLAMES_TO_POISON: Final = 3
 LOSSES_TO_SUSPECT: Final = 3
@@ -254,6 +264,14 @@ def after_release(losses: int, release: Release, *, suspect: bool) -> AfterRelea
 
 
 # ---- sources, sinks, end ------------------------------------------------------------------------
+
+
+def sink_incarnation(
+    campaign: CampaignId, epoch: Epoch, sink: int, registrations: int
+) -> Incarnation:
+    """Return a sink incarnation that no other registration of the campaign has."""
+    text = f"symfleet sink:{campaign}:{epoch}:{sink}:{registrations}".encode()
+    return Incarnation(int.from_bytes(hashlib.sha256(text).digest()[:8], "big") or 1)
 
 
 def unknown(what: str, number: int) -> DataError:

@@ -40,7 +40,6 @@ class DecisionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ar
     unique_children: int
     crashes: int
     hangs: int
-    new_edges: bytes
     fresh_edges: int
     flips: Flips
     solved: dict[str, int]
@@ -93,7 +92,6 @@ class Effects:
     unique_children: int
     crashes: int
     hangs: int
-    new_edges: bytes
     fresh_edges: int
 
 
@@ -112,7 +110,6 @@ def record_of(decide: Decide, plan: DecisionPlan, effects: Effects) -> DecisionR
         unique_children=effects.unique_children,
         crashes=effects.crashes,
         hangs=effects.hangs,
-        new_edges=effects.new_edges,
         fresh_edges=effects.fresh_edges,
         flips=decide.flips,
         solved=decide.solved,
@@ -123,7 +120,7 @@ def record_of(decide: Decide, plan: DecisionPlan, effects: Effects) -> DecisionR
         degraded=decide.degraded,
         reason=decide.reason,
         not_exhaustive=decide.not_exhaustive,
-        follow_up=None if decide.follow_up is None else decide.follow_up.work_id,
+        follow_up=None if decide.follow_up is None or plan.keeps_all else decide.follow_up.work_id,
     )
 
 
@@ -136,10 +133,12 @@ def chain_start(
     return hashlib.sha256(_CHAIN_DOMAIN + text + last_hash).digest()
 
 
-def chain_next(previous: bytes, number: int, manifest: bytes, record: bytes) -> bytes:
+def chain_next(
+    previous: bytes, number: int, manifest: bytes, record: bytes, new_edges: bytes
+) -> bytes:
     """Return a decision's hash."""
-    head = b"%d:%d:" % (number, len(manifest))
-    return hashlib.sha256(previous + head + manifest + record).digest()
+    head = b"%d:%d:%d:" % (number, len(manifest), len(record))
+    return hashlib.sha256(previous + head + manifest + record + new_edges).digest()
 
 
 def decision_counts(generated: int, record: DecisionRecord) -> dict[str, int]:

@@ -188,7 +188,7 @@ class Defer:
 @dataclass(frozen=True, slots=True)
 class Blame:
     """Record that an executor died while running the item and release it; the third blame from a
-    third executor incarnation poisons the row. Answer: Blamed."""
+    third executor incarnation poisons the row. Counts blames. Answer: Blamed."""
 
     work_id: WorkId
     token: FencingToken
@@ -368,7 +368,9 @@ class Quiesced:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The savepoint failed and changed nothing. `disk_full` when that is the cause."""
+    """The operation was refused and changed nothing. `disk_full`: the disk is full, the ledger has
+    given its reserve back to decide what is in flight, and answers Admit and Claim so until the
+    next epoch: drain and stop with 74."""
 
     message: str
     disk_full: bool = False

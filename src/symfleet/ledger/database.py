@@ -1,0 +1,236 @@
+"""The database file: what stands in it before SQLite looks, connections, schema.
+
+Attention: closing any descriptor of a database file drops this process's POSIX locks on it. The
+checks here that open the file by hand run before SQLite does, never beside a live connection.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import struct
+from pathlib import Path
+from typing import Final
+
+from symfleet.corpus.durable import io_failure
+from symfleet.errors import DataError, IntegrityError
+from symfleet.ledger.faults import guarded
+from symfleet.ledger.highwater import HIGHWATER_NAME
+from symfleet.ledger.statements import load, migrations
+
+LEDGER_NAME: Final = "ledger.db"
+APPLICATION_ID: Final = 0x53594D46  # "SYMF"
+PAGE_BYTES: Final = 4096
+_HEADER_BYTES: Final = 100
+_MAGIC: Final = b"SQLite format 3\0"
+_WAL_HEADER_BYTES: Final = 32
+_FRAME_HEADER_BYTES: Final = 24
+_BUSY_S: Final = 2.0
+_CACHE_KIB: Final = 128 * 1024
+_SCHEMA: Final = load("audit")["schema"]
+_RESTORE: Final = "nothing was changed; restore a backup of the ledger"
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that is no ledger, is damaged in its header, or is cut off.
+
+    Raises DataError for a file that never was ours, IntegrityError when the folder had a ledger.
+    """
+    try:
+        with path.open("rb", buffering=0) as file:
+            header = file.read(_HEADER_BYTES)
+            size = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise _refuse(path, "there is no ledger", "the file is missing") from None
+    except OSError as error:
+        raise io_failure(error, "the ledger cannot be read", str(path)) from error
+    if len(header) < _HEADER_BYTES:
+        raise _refuse(path, "the ledger is cut off", f"it has {size} bytes")
+    if not header.startswith(_MAGIC):
+        raise _refuse(path, "not a ledger", "it is no SQLite database")
+    page_bytes, write_version, read_version = struct.unpack_from(">HBB", header, 16)
+    (pages,) = struct.unpack_from(">I", header, 28)
+    (application_id,) = struct.unpack_from(">I", header, 68)
+    if application_id != APPLICATION_ID:
+        raise _refuse(path, "not a ledger", f"its application id is {application_id:#010x}")
+    if (page_bytes, write_version, read_version) != (PAGE_BYTES, 2, 2):
+        raise IntegrityError(
+            "the ledger's header is damaged",
+            where=str(path),
+            why=f"pages of {page_bytes} bytes, format {write_version}/{read_version}",
+            hint=_RESTORE,
+        )
+    if size % PAGE_BYTES or size < pages * PAGE_BYTES:
+        lacking = set(range(size // PAGE_BYTES + 1, pages + 1))
+        if not lacking <= _pages_of_wal(path.with_name(path.name + "-wal")):
+            raise IntegrityError(
+                "the ledger is cut off",
+                where=str(path),
+                why=f"it has {size} bytes instead of {pages * PAGE_BYTES}",
+                hint=_RESTORE,
+            )
+
+
+def _refuse(path: Path, what: str, why: str) -> DataError | IntegrityError:
+    """Say that a file is not ours, or that ours is lost when the folder had one."""
+    if path.with_name(HIGHWATER_NAME).exists():
+        return IntegrityError(
+            what, where=str(path), why=f"{why}, but this folder had a ledger", hint=_RESTORE
+        )
+    return DataError(
+        what, where=str(path), why=why, hint="give the output folder of a symfleet campaign"
+    )
+
+
+def _pages_of_wal(path: Path) -> set[int]:
+    """Return the pages that a write-ahead log holds: a kill inside a checkpoint leaves a short
+    database whose missing pages are still there."""
+    pages: set[int] = set()
+    try:
+        with path.open("rb") as file:
+            header = file.read(_WAL_HEADER_BYTES)
+            if len(header) < _WAL_HEADER_BYTES:
+                return pages
+            salts = header[16:24]
+            while len(frame := file.read(_FRAME_HEADER_BYTES)) == _FRAME_HEADER_BYTES:
+                if frame[8:16] != salts:
+                    break
+                pages.add(struct.unpack_from(">I", frame)[0])
+                file.seek(PAGE_BYTES, os.SEEK_CUR)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise io_failure(error, "the ledger cannot be read", str(path)) from error
+    return pages
+
+
+def connect_writer(path: Path) -> sqlite3.Connection:
+    """Open for writing: WAL, FULL, checkpoints by hand. The caller holds the owner's lock."""
+    with guarded(str(path)):
+        connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA wal_autocheckpoint=0")
+            connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+            connection.execute("PRAGMA temp_store=MEMORY")
+            connection.execute("PRAGMA cell_size_check=ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """Open read-only, beside a live owner or without one.
+
+    In a folder that cannot be written, and without a log to apply, the file cannot change either:
+    it is opened as immutable.
+    """
+    with guarded(str(path)):
+        connection = _open_uri(path, "mode=ro")
+        try:
+            connection.execute("PRAGMA schema_version").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            log = path.with_name(path.name + "-wal")
+            if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size > 0):
+                raise
+            connection = _open_uri(path, "mode=ro&immutable=1")
+        return connection
+
+
+def _open_uri(path: Path, query: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?{query}"
+    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None)
+    connection.execute("PRAGMA cell_size_check=ON")
+    connection.execute("PRAGMA query_only=ON")
+    return connection
+
+
+def check_log_belongs(path: Path, campaign_statement: str) -> None:
+    """Refuse a write-ahead log of another database before anything writes.
+
+    The campaign's row is written and folded back when a ledger is made, so the file alone and the
+    file with its log must tell the same.
+    """
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or log.stat().st_size <= _WAL_HEADER_BYTES:
+        return
+    rows = []
+    with guarded(str(path)):
+        for query in ("mode=ro&immutable=1", "mode=ro"):
+            connection = _open_uri(path, query)
+            try:
+                row = connection.execute(campaign_statement).fetchone()
+            finally:
+                connection.close()
+            # All but what accepting an older copy may change.
+            rows.append(None if row is None else (row[0], *row[2:]))
+    if rows[0] != rows[1]:
+        raise IntegrityError(
+            "the write-ahead log beside the ledger belongs to another database",
+            where=str(log),
+            why="with it the campaign is another one than without it",
+            hint="nothing was changed; put the log away that does not belong to this ledger",
+        )
+
+
+def migrate(connection: sqlite3.Connection, where: str) -> None:
+    """Bring the schema to the newest version, one transaction a step."""
+    scripts = migrations()
+    with guarded(where):
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        for number in range(version + 1, len(scripts) + 1):
+            try:
+                connection.executescript(
+                    f"BEGIN IMMEDIATE;\n{scripts[number - 1]}\n"
+                    f"PRAGMA user_version={number};\nCOMMIT;"
+                )
+            except sqlite3.Error:
+                if connection.in_transaction:
+                    connection.rollback()
+                raise
+
+
+def is_older_schema(path: Path) -> bool:
+    """Whether migrations are due."""
+    connection = connect_reader(path)
+    try:
+        with guarded(str(path)):
+            return int(connection.execute("PRAGMA user_version").fetchone()[0]) < len(migrations())
+    finally:
+        connection.close()
+
+
+def check_schema(connection: sqlite3.Connection, where: str) -> None:
+    """Refuse a schema that is newer than this program or is not what its migrations make."""
+    with guarded(where):
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        found = connection.execute(_SCHEMA).fetchall()
+    newest = len(migrations())
+    if version != newest:
+        direction = "newer" if version > newest else "older"
+        raise DataError(
+            f"the ledger is of a {direction} version",
+            where=where,
+            why=f"its schema has number {version}, this symfleet knows {newest}",
+            hint="use the symfleet that wrote it"
+            if version > newest
+            else "`symfleet resume` brings it up to date",
+        )
+    if found != _expected_schema():
+        raise IntegrityError(
+            "the ledger's schema was changed",
+            where=where,
+            why="tables, indexes or triggers are not those of its version",
+            hint=_RESTORE,
+        )
+
+
+def _expected_schema() -> list[tuple[str, str, str, str]]:
+    fresh = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate(fresh, ":memory:")
+        return fresh.execute(_SCHEMA).fetchall()
+    finally:
+        fresh.close()

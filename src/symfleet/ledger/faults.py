@@ -1,0 +1,90 @@
+"""What SQLite's errors mean for a campaign."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from symfleet.errors import (
+    BusyError,
+    DataError,
+    IntegrityError,
+    InternalError,
+    IOFailure,
+    SymfleetError,
+)
+
+
+class DiskFullError(IOFailure):
+    """No space is left for the ledger. The turn failed as a whole and changed nothing."""
+
+
+class DiskFailureError(IOFailure):
+    """Reading or writing the ledger failed; nothing may be retried on this opening."""
+
+
+_PRIMARY: Final = 0xFF
+_VERIFY: Final = "run `symfleet verify`, then restore a backup of the ledger"
+
+
+def translated(error: sqlite3.Error, where: str) -> SymfleetError:
+    """Return the error family of an SQLite error."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
+    name = getattr(error, "sqlite_errorname", "")
+    why = f"{error} ({name})" if name else str(error)
+    match code:
+        case sqlite3.SQLITE_FULL:
+            return DiskFullError(
+                "no space is left for the ledger",
+                where=where,
+                why=why,
+                hint="free some space, then `symfleet resume` goes on where it stopped",
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_FORMAT:
+            return IntegrityError("the ledger is damaged", where=where, why=why, hint=_VERIFY)
+        case sqlite3.SQLITE_NOTADB:
+            return DataError(
+                "not a ledger",
+                where=where,
+                why=why,
+                hint="give the output folder of a symfleet campaign",
+            )
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return BusyError(
+                "another program holds the ledger's database",
+                where=where,
+                why=why,
+                hint="end the other program; copies are made by `symfleet ledger backup`",
+            )
+        case (
+            sqlite3.SQLITE_IOERR
+            | sqlite3.SQLITE_READONLY
+            | sqlite3.SQLITE_CANTOPEN
+            | sqlite3.SQLITE_PERM
+            | sqlite3.SQLITE_NOLFS
+            | sqlite3.SQLITE_NOMEM
+        ):
+            return DiskFailureError(
+                "the ledger cannot be read or written",
+                where=where,
+                why=why,
+                hint="check the disk (dmesg) and the folder's permissions, then resume",
+            )
+        case _:
+            return InternalError(
+                "the ledger refused a change that breaks one of its rules",
+                where=where,
+                why=why,
+                hint="nothing was changed; please report this",
+            )
+
+
+@contextmanager
+def guarded(where: str) -> Iterator[None]:
+    """Translate SQLite's errors inside the block."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, where) from error

@@ -1,0 +1,266 @@
+"""Create a ledger, open it as owner, open it as reader.
+
+A ledger is made under another name and renamed when it is complete, so that after a kill in the
+middle there is none, or a whole one. All checks that can refuse a ledger run before anything is
+written to it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from symfleet.clock import Clock
+from symfleet.corpus.durable import io_failure, make_folder, sync_folder
+from symfleet.errors import IntegrityError, UserError
+from symfleet.ledger import highwater
+from symfleet.ledger.audit import start_check
+from symfleet.ledger.contract import CampaignRow
+from symfleet.ledger.database import (
+    APPLICATION_ID,
+    LEDGER_NAME,
+    PAGE_BYTES,
+    check_file,
+    check_log_belongs,
+    check_schema,
+    connect_reader,
+    connect_writer,
+    is_older_schema,
+    migrate,
+)
+from symfleet.ledger.faults import guarded
+from symfleet.ledger.filesystem import check_filesystem
+from symfleet.ledger.owner_lock import Holder, acquire
+from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES
+from symfleet.ledger.sqlite import CHECK_FIRST_NAME, SqliteLedger
+from symfleet.ledger.sqlite_reading import SqliteReading, read_campaign
+from symfleet.ledger.statements import load
+
+_CREATING_NAME: Final = LEDGER_NAME + ".creating"
+_OPENING: Final = load("opening")
+_READ: Final = load("reading")
+_AUDIT: Final = load("audit")
+_LOG_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRequest:
+    """Who wants to own a ledger, and how.
+
+    `lock_wait_s`: how long to wait for another owner. `accept_older`: go on from an older copy
+    under this new ledger incarnation (16 hex digits).
+    """
+
+    host: str
+    pid: int
+    lock_wait_s: float = 2.0
+    allow_fuse: bool = False
+    accept_older: str | None = None
+    reserve_bytes: int = DEFAULT_RESERVE_BYTES
+
+
+def has_ledger(out: Path) -> bool:
+    """Whether the folder has, or had, a ledger."""
+    return (out / LEDGER_NAME).exists() or (out / highwater.HIGHWATER_NAME).exists()
+
+
+def filesystem_warnings(out: Path, *, allow_fuse: bool = False) -> tuple[str, ...]:
+    """Return warnings about the file system of an existing folder; raise HostError when it is
+    refused."""
+    return check_filesystem(out, allow_fuse=allow_fuse)
+
+
+def create(out: Path, campaign: CampaignRow, request: OwnerRequest, clock: Clock) -> SqliteLedger:
+    """Make the ledger of a new campaign and own it.
+
+    Raises UserError when the folder has one, BusyError, HostError, IOFailure.
+    """
+    make_folder(out)
+    check_filesystem(out, allow_fuse=request.allow_fuse)
+    holder = Holder(request.host, request.pid, 0, clock.wall())
+    lock = acquire(out, holder, clock, request.lock_wait_s)
+    try:
+        _refuse_second(out)
+        _make_database(out, campaign)
+        path = out / LEDGER_NAME
+        connection = connect_writer(path)
+        return SqliteLedger(connection, path, clock, lock, request.reserve_bytes)
+    except BaseException:
+        lock.close()
+        raise
+
+
+def _refuse_second(out: Path) -> None:
+    if has_ledger(out):
+        raise UserError(
+            "the output folder has a campaign already",
+            where=str(out),
+            why="a campaign is created once",
+            hint="resume it, or choose another output folder",
+        )
+
+
+def _make_database(out: Path, campaign: CampaignRow) -> None:
+    unfinished, path = out / _CREATING_NAME, out / LEDGER_NAME
+    for suffix in _LOG_SUFFIXES:
+        unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+        # A log without its database would be taken for the log of the one that we make.
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    with guarded(str(unfinished)):
+        connection = sqlite3.connect(unfinished, isolation_level=None)
+        try:
+            connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            connection.execute("PRAGMA journal_mode=WAL")
+            migrate(connection, str(unfinished))
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(_OPENING["put_campaign"], _campaign_values(campaign))
+            connection.execute(_OPENING["put_standing"])
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            connection.close()
+    try:
+        descriptor = os.open(unfinished, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        unfinished.rename(path)
+        sync_folder(out)
+    except OSError as error:
+        raise io_failure(error, "the ledger cannot be made", str(path)) from error
+
+
+def _campaign_values(campaign: CampaignRow) -> tuple[object, ...]:
+    return (
+        campaign.campaign,
+        campaign.ledger_incarnation,
+        campaign.created_wall,
+        campaign.keep.value,
+        campaign.generation,
+        msgspec.json.encode(campaign.key).decode(),
+        campaign.config_toml,
+    )
+
+
+def open_owner(out: Path, request: OwnerRequest, clock: Clock) -> SqliteLedger:
+    """Own an existing ledger after the start check.
+
+    Raises BusyError when another job owns it, IntegrityError for damage or an older copy,
+    DataError when there is none, HostError, IOFailure. A refused ledger is left as it was.
+    """
+    path = out / LEDGER_NAME
+    if not path.exists():
+        check_file(path)
+    check_filesystem(out, allow_fuse=request.allow_fuse)
+    holder = Holder(request.host, request.pid, 0, clock.wall())
+    lock = acquire(out, holder, clock, request.lock_wait_s)
+    try:
+        older = _check_before_writing(out, request.accept_older)
+        connection = connect_writer(path)
+    except BaseException:
+        lock.close()
+        raise
+    try:
+        if older and request.accept_older is not None:
+            _go_on_from_older(connection, out, request.accept_older)
+        ledger = SqliteLedger(connection, path, clock, lock, request.reserve_bytes)
+        _check_after_failure(ledger, out)
+    except BaseException:
+        connection.close()
+        lock.close()
+        raise
+    return ledger
+
+
+def _check_before_writing(out: Path, accept_older: str | None) -> bool:
+    """Make the start check on a connection that cannot write, so that a refused ledger keeps every
+    byte; return whether it is an older copy that is to be accepted."""
+    path = out / LEDGER_NAME
+    check_file(path)
+    check_log_belongs(path, _READ["campaign"])
+    if is_older_schema(path):
+        writer = connect_writer(path)
+        try:
+            migrate(writer, str(path))
+        finally:
+            writer.close()
+    connection = connect_reader(path)
+    try:
+        check_schema(connection, str(path))
+        with guarded(str(path)):
+            older = _is_older_copy(connection, out, accept_older)
+            start_check(connection, read_campaign(connection, str(path)).campaign, str(path))
+    finally:
+        connection.close()
+    return older
+
+
+def _go_on_from_older(connection: sqlite3.Connection, out: Path, incarnation: str) -> None:
+    """Make the copy another ledger: what was made after it was taken is lost, and known to be."""
+    with guarded(str(out / LEDGER_NAME)):
+        connection.execute(_OPENING["accept_older"], (incarnation,))
+    (out / highwater.HIGHWATER_NAME).unlink(missing_ok=True)
+
+
+def _is_older_copy(connection: sqlite3.Connection, out: Path, accept_older: str | None) -> bool:
+    """Whether the ledger is behind OUT/highwater; refuse one that is not to be accepted so."""
+    mark = highwater.read_highwater(out)
+    if mark is None:
+        return False
+    path = out / LEDGER_NAME
+    campaign = read_campaign(connection, str(path))
+    last = connection.execute(_READ["last_decision"]).fetchone()
+    (epoch,) = connection.execute(_READ["last_epoch_number"]).fetchone()
+    current = highwater.Highwater(
+        campaign=campaign.campaign,
+        ledger_incarnation=campaign.ledger_incarnation,
+        epoch=epoch,
+        decision=0 if last is None else last[0],
+        chain="" if last is None else last[1].hex(),
+    )
+    row = connection.execute(_AUDIT["chain_of"], (mark.decision,)).fetchone()
+    refusal = highwater.judge_highwater(mark, current, None if row is None else row[1].hex(), path)
+    if refusal is None:
+        return False
+    if accept_older is None or mark.campaign != campaign.campaign:
+        raise refusal
+    return True
+
+
+def _check_after_failure(ledger: SqliteLedger, out: Path) -> None:
+    """After an I/O error the next start checks everything before it goes on."""
+    marker = out / CHECK_FIRST_NAME
+    if not marker.exists():
+        return
+    for finding in ledger.audit():
+        raise IntegrityError(
+            finding.what,
+            where=finding.row,
+            why=f"{finding.detail} (found after an I/O error)",
+            hint="check the disk (dmesg), then restore a backup of the ledger",
+        )
+    marker.unlink(missing_ok=True)
+
+
+def open_reader(out: Path) -> SqliteReading:
+    """Open a ledger for reading, live or not.
+
+    Raises DataError when there is none, IntegrityError for damage, IOFailure.
+    """
+    path = out / LEDGER_NAME
+    if not path.exists():
+        check_file(path)
+    connection = connect_reader(path)
+    try:
+        check_schema(connection, str(path))
+        return SqliteReading(connection, str(path))
+    except BaseException:
+        connection.close()
+        raise

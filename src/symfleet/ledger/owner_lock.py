@@ -1,0 +1,102 @@
+"""One writing owner: flock on OUT/owner.lock.
+
+The kernel releases the lock when its holder dies, so nobody ever breaks it: not by age, not by a
+missing process, not by what the file says (L8). The file's text only tells people who holds it.
+A stopped holder still holds it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from symfleet.clock import Clock
+from symfleet.corpus.durable import io_failure
+from symfleet.errors import BusyError
+
+LOCK_NAME: Final = "owner.lock"
+_POLL_S: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds the lock, for people. `epoch` is 0 until one is open; `since_wall` in seconds."""
+
+    host: str
+    pid: int
+    epoch: int
+    since_wall: float
+
+
+class OwnerLock:
+    """The held lock. Close it to let others in."""
+
+    def __init__(self, descriptor: int, holder: Holder) -> None:
+        self._descriptor = descriptor
+        self._holder = holder
+        self.tell_epoch(holder.epoch)
+
+    def tell_epoch(self, epoch: int) -> None:
+        """Write down which epoch the holder has opened."""
+        holder = self._holder
+        text = json.dumps(
+            {"host": holder.host, "pid": holder.pid, "epoch": epoch, "since": holder.since_wall}
+        )
+        # A full disk must not keep the owner from its campaign: the text is for people only.
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, text.encode() + b"\n", 0)
+
+    def close(self) -> None:
+        """Release the lock; the file stays."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def acquire(out: Path, holder: Holder, clock: Clock, wait_s: float) -> OwnerLock:
+    """Take the lock of an output folder; wait at most `wait_s` by the monotonic clock.
+
+    Raises BusyError naming holder and age when somebody else has it then.
+    """
+    path = out / LOCK_NAME
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise io_failure(error, "the owner's lock cannot be opened", str(path)) from error
+    deadline = clock.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if clock.monotonic() >= deadline:
+                told = os.pread(descriptor, 4096, 0)
+                os.close(descriptor)
+                raise _busy(path, told, clock.wall()) from None
+        except OSError as error:
+            os.close(descriptor)
+            raise io_failure(error, "the owner's lock cannot be taken", str(path)) from error
+        else:
+            return OwnerLock(descriptor, holder)
+        clock.sleep(_POLL_S)
+
+
+def _busy(path: Path, told: bytes, now_wall: float) -> BusyError:
+    try:
+        holder = json.loads(told)
+        age = max(0.0, now_wall - float(holder["since"]))
+        who = f"process {int(holder['pid'])} on {holder['host']}, epoch {int(holder['epoch'])}"
+        why = f"{who}, holds it for {age:.0f} s"
+    except (ValueError, KeyError, TypeError):
+        why = "its holder has not told who it is"
+    return BusyError(
+        "the campaign is owned by a live job",
+        where=str(path),
+        why=why,
+        hint="wait for it, stop it, or look at it with `symfleet status`",
+    )

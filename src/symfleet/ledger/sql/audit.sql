@@ -1,0 +1,66 @@
+-- Statements of the start check and of the full audit.
+
+-- name: schema
+SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema
+WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name
+
+-- name: integrity_check
+PRAGMA integrity_check(20)
+
+-- name: references
+PRAGMA foreign_key_check
+
+-- name: chain_of
+SELECT epoch, chain FROM decisions WHERE decision = ?
+
+-- name: epoch_of
+SELECT coordinator, chain_start, decisions_before FROM epochs WHERE epoch = ?
+
+-- name: executed
+SELECT coalesce(sum(amount), 0) FROM counters WHERE name = 'executed'
+
+-- name: first_unpublished
+SELECT decision FROM artefacts
+WHERE decision > 0 AND artefact > (SELECT min(published_upto) FROM sinks
+    WHERE epoch = (SELECT max(epoch) FROM epochs))
+ORDER BY artefact LIMIT 1
+
+-- name: shown_child
+SELECT i.data FROM inputs AS i JOIN artefacts AS a ON a.input = i.input
+WHERE i.digest = ? AND a.kind = 'corpus'
+
+-- name: frontier_rows
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data
+FROM work AS w INDEXED BY work_frontier LEFT JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'pending' AND w.suspect = 0
+
+-- name: suspect_rows
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data
+FROM work AS w INDEXED BY work_suspects LEFT JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'pending' AND w.suspect = 1
+
+-- name: leased_rows
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data
+FROM work AS w INDEXED BY work_leased LEFT JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'leased'
+
+-- name: deferred_rows
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data
+FROM work AS w INDEXED BY work_deferred LEFT JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'deferred'
+
+-- name: inputs
+SELECT input, digest, data FROM inputs WHERE input > ? ORDER BY input LIMIT ?
+
+-- name: work
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, w.decision, d.work, i.digest, w.blames,
+    (SELECT count(*) FROM blames AS b WHERE b.work = w.work)
+FROM work AS w LEFT JOIN inputs AS i ON i.input = w.input
+    LEFT JOIN decisions AS d ON d.decision = w.decision
+WHERE w.work > ? ORDER BY w.work LIMIT ?
+
+-- name: states
+SELECT state, suspect, count(*) FROM work GROUP BY state, suspect
+
+-- name: artefact_kinds
+SELECT kind, count(*), max(nth) FROM artefacts GROUP BY kind

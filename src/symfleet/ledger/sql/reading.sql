@@ -1,0 +1,107 @@
+-- Statements of readers.
+
+-- name: begin
+BEGIN DEFERRED
+
+-- name: end
+COMMIT
+
+-- name: campaign
+SELECT campaign, ledger_incarnation, created_wall, keep, generation, generation_key, config_toml
+FROM campaign
+
+-- name: standing
+SELECT pending, leased, done, deferred, poisoned, suspects, changes, corpus, crashes, hangs
+FROM standing
+
+-- name: epochs
+SELECT e.epoch, e.opened_wall, e.closed_wall, e.host, e.pid, e.reason, e.exit_code,
+    e.leases_recovered,
+    coalesce((SELECT sum(c.amount) FROM counters AS c
+        WHERE c.epoch = e.epoch AND c.name = 'executed'), 0)
+FROM epochs AS e WHERE e.epoch >= ? ORDER BY e.epoch
+
+-- name: last_epoch
+SELECT epoch, coordinator, chain_start, decisions_before, quiescent, idle_window_s, reason
+FROM epochs ORDER BY epoch DESC LIMIT 1
+
+-- name: counters
+SELECT epoch, coordinator, name, amount FROM counters
+
+-- name: faults
+SELECT epoch, name, reason, sum(amount) FROM faults GROUP BY epoch, name, reason
+ORDER BY name, reason
+
+-- name: acks
+SELECT coordinator, acknowledged, total, missing FROM acks WHERE epoch = ?
+
+-- name: last_decision
+SELECT decision, chain, epoch FROM decisions ORDER BY decision DESC LIMIT 1
+
+-- name: last_artefact
+SELECT coalesce(max(artefact), 0) FROM artefacts
+
+-- name: last_work
+SELECT coalesce(max(work), 0) FROM work
+
+-- name: last_new_edge
+SELECT decided_wall FROM decisions
+WHERE decision = (SELECT max(decision) FROM coverage)
+
+-- name: coverage
+SELECT edges FROM coverage ORDER BY decision
+
+-- name: input_bytes
+SELECT data FROM inputs WHERE digest = ?
+
+-- name: corpus
+SELECT a.artefact, i.digest FROM artefacts AS a JOIN inputs AS i ON i.input = a.input
+WHERE a.kind = 'corpus' AND a.artefact > ? ORDER BY a.artefact LIMIT ?
+
+-- name: decisions
+SELECT d.decision, w.work_id, d.manifest, d.epoch, d.fence, d.chain, d.record, i.digest,
+    w.coordinator, c.edges
+FROM decisions AS d LEFT JOIN work AS w ON w.work = d.work LEFT JOIN inputs AS i ON i.input = w.input
+    LEFT JOIN coverage AS c ON c.decision = d.decision
+WHERE d.decision > ? ORDER BY d.decision LIMIT ?
+
+-- name: crashes
+SELECT a.kind, i.digest, p.digest, a.signal, a.epoch, a.decision, d.decided_wall, length(i.data)
+FROM artefacts AS a JOIN inputs AS i ON i.input = a.input LEFT JOIN inputs AS p ON p.input = a.parent
+    JOIN decisions AS d ON d.decision = a.decision
+WHERE a.kind <> 'corpus' ORDER BY a.artefact
+
+-- name: work_rows
+SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
+FROM work AS w JOIN inputs AS i ON i.input = w.input WHERE w.state = ? ORDER BY w.work LIMIT ?
+
+
+-- name: corpus_artefacts
+SELECT a.artefact, a.kind, i.digest, p.digest, a.outcome, a.signal, a.epoch, a.decision, i.data,
+    a.how, a.site
+FROM artefacts AS a LEFT JOIN inputs AS i ON i.input = a.input
+    LEFT JOIN inputs AS p ON p.input = a.parent
+WHERE a.kind = ? AND a.artefact > ? ORDER BY a.artefact LIMIT ?
+
+-- name: failure_artefacts
+SELECT a.artefact, a.kind, i.digest, p.digest, a.outcome, a.signal, a.epoch, a.decision, i.data,
+    a.how, a.site
+FROM artefacts AS a INDEXED BY artefacts_of_failures LEFT JOIN inputs AS i ON i.input = a.input
+    LEFT JOIN inputs AS p ON p.input = a.parent
+WHERE a.kind = ? AND a.kind <> 'corpus' AND a.artefact > ? ORDER BY a.artefact LIMIT ?
+
+-- name: sinks
+SELECT sink, kind, host, path, incarnation, published_upto FROM sinks ORDER BY sink
+
+-- name: last_epoch_number
+SELECT coalesce(max(epoch), 0) FROM epochs
+
+-- name: live_sinks
+SELECT sink, kind, published_upto FROM sinks WHERE epoch = ?
+
+-- name: nth_corpus
+SELECT nth FROM artefacts WHERE kind = 'corpus' AND artefact <= ? ORDER BY artefact DESC LIMIT 1
+
+-- name: nth_failure
+SELECT nth FROM artefacts INDEXED BY artefacts_of_failures
+WHERE kind = ? AND kind <> 'corpus' AND artefact <= ? ORDER BY artefact DESC LIMIT 1

@@ -1,0 +1,113 @@
+"""Releases, deferrals and blame of the SQLite store. Only the holder changes a row (L2)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from symfleet.ledger import plan as planning
+from symfleet.ledger.statements import load
+from symfleet.ledger.turn_rows import Turn
+from symfleet.protocol.operations import Blame, Blamed, Changed, Defer, Release
+from symfleet.types import FencingToken, WorkId
+
+_SQL: Final = load("turn")
+_HELD_WORK: Final = _SQL["held_work"]
+_GIVE_BACK: Final = _SQL["give_back"]
+_RELEASE_WORK: Final = _SQL["release_work"]
+_PUT_BLAME: Final = _SQL["put_blame"]
+_COUNT_BLAMES: Final = _SQL["count_blames"]
+_BLAME_WORK: Final = _SQL["blame_work"]
+
+_Held = tuple[int, int, int, int, int, int, str]
+
+
+def _held(turn: Turn, work_id: WorkId, token: FencingToken) -> _Held | None:
+    """Return (work, coordinator, losses, suspect, deferrals, place, detail) to the holder only."""
+    if token.epoch != turn.standing.epoch:
+        return None
+    key = (bytes.fromhex(work_id), token.epoch, token.fence)
+    found: _Held | None = turn.cursor.execute(_HELD_WORK, key).fetchone()
+    return found
+
+
+def _left(turn: Turn, *, poisoned: bool) -> str:
+    """Count a lease that ends undecided; return the row's next state."""
+    standing = turn.standing
+    standing.leased -= 1
+    standing.changes += 1
+    if poisoned:
+        standing.poisoned += 1
+        return "poisoned"
+    standing.pending += 1
+    return "pending"
+
+
+def release(turn: Turn, release: Release) -> Changed:
+    """Give a lease back, unblamed."""
+    plain = not release.at_head and release.cause != "protocol"
+    if plain and not (release.ran and release.cause in planning.LOSS_CAUSES):
+        return _give_back(turn, release)
+    held = _held(turn, release.work_id, release.token)
+    if held is None:
+        return Changed(changed=False)
+    work, coordinator, losses, suspect, deferrals, place, detail = held
+    after = planning.after_release(losses, release, suspect=bool(suspect))
+    if release.at_head:
+        place = planning.head_place(turn.standing.changes)
+    if release.cause == "protocol":
+        turn.standing.fault(coordinator, "protocol_requeued", "", 1)
+    state = _left(turn, poisoned=after.poisoned)
+    turn.standing.suspects += after.suspect - suspect
+    history = (after.losses, int(after.suspect), deferrals, place, after.detail or detail)
+    token = (release.token.epoch, release.token.fence)
+    turn.change_one(_RELEASE_WORK, (state, *history, work, *token))
+    return Changed(changed=True, poisoned=after.poisoned)
+
+
+def _give_back(turn: Turn, release: Release) -> Changed:
+    """The common case: only the state changes."""
+    token = release.token
+    if token.epoch != turn.standing.epoch:
+        return Changed(changed=False)
+    key = (bytes.fromhex(release.work_id), token.epoch, token.fence)
+    if turn.cursor.execute(_GIVE_BACK, key).rowcount != 1:
+        return Changed(changed=False)
+    _left(turn, poisoned=False)
+    return Changed(changed=True)
+
+
+def defer(turn: Turn, defer: Defer) -> Changed:
+    """Spend the last retry of this epoch (J8)."""
+    held = _held(turn, defer.work_id, defer.token)
+    if held is None:
+        return Changed(changed=False)
+    work, coordinator, losses, suspect, deferrals, place, _ = held
+    deferrals += 1
+    poisoned = deferrals >= planning.DEFERRALS_TO_POISON
+    state = _left(turn, poisoned=poisoned)
+    if not poisoned:
+        state = "deferred"
+        turn.standing.pending -= 1
+        turn.standing.deferred += 1
+    turn.standing.fault(coordinator, "protocol_deferred", "", 1)
+    history = (losses, suspect, deferrals, place, defer.reason)
+    token = (defer.token.epoch, defer.token.fence)
+    turn.change_one(_RELEASE_WORK, (state, *history, work, *token))
+    return Changed(changed=True, poisoned=poisoned)
+
+
+def blame(turn: Turn, blame: Blame) -> Blamed:
+    """Record that an executor died while it ran the item; three executors poison it."""
+    held = _held(turn, blame.work_id, blame.token)
+    if held is None:
+        return Blamed(changed=False, blames=0, poisoned=False)
+    work, coordinator = held[:2]
+    executor = blame.executor.to_bytes(8, "big")
+    turn.cursor.execute(_PUT_BLAME, (work, executor, blame.token.epoch, blame.detail))
+    blames = int(turn.cursor.execute(_COUNT_BLAMES, (work,)).fetchone()[0])
+    poisoned = blames >= planning.BLAMES_TO_POISON
+    state = _left(turn, poisoned=poisoned)
+    turn.standing.fault(coordinator, "blames", "", 1)
+    token = (blame.token.epoch, blame.token.fence)
+    turn.change_one(_BLAME_WORK, (state, blames, blame.detail, work, *token))
+    return Blamed(changed=True, blames=blames, poisoned=poisoned)

@@ -1,0 +1,123 @@
+"""A running turn of the SQLite store, and the rows that operations share.
+
+Theory of operation. An operation asks every question that could refuse it before its first write,
+so a refused operation has written nothing and needs no savepoint; anything that goes wrong after
+the first write is damage or a broken disk and fails the whole turn, which is rolled back. `Turn`
+checks the first half of this for every refusal.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from symfleet.errors import InternalError
+from symfleet.ledger import plan as planning
+from symfleet.ledger.standing import Standing
+from symfleet.ledger.statements import load
+from symfleet.types import InputId, Outcome, SinkKind, StateId, WorkId
+
+_SQL: Final = load("turn")
+_PUT_INPUT: Final = _SQL["put_input"]
+_FIND_INPUT: Final = _SQL["find_input"]
+_PUT_WORK: Final = _SQL["put_work"]
+_PUT_ARTEFACT: Final = _SQL["put_artefact"]
+
+
+@dataclass(slots=True)
+class Turn:
+    """One transaction. `cursor` is the only one that writes."""
+
+    connection: sqlite3.Connection
+    cursor: sqlite3.Cursor
+    standing: Standing
+    wall: float
+    starved: bool
+    """The reserve is spent: no new work until there is space again."""
+
+    def find_input(self, input_id: InputId) -> int | None:
+        """Return the row of an input, if the ledger has it."""
+        row = self.cursor.execute(_FIND_INPUT, (bytes.fromhex(input_id),)).fetchone()
+        return None if row is None else int(row[0])
+
+    def store(self, input_id: InputId, data: bytes) -> int:
+        """Return the row of an input, written when new."""
+        digest = bytes.fromhex(input_id)
+        cursor = self.cursor.execute(_PUT_INPUT, (digest, data))
+        if cursor.rowcount == 1:
+            row = cursor.lastrowid
+            assert row is not None
+            return row
+        return int(cursor.execute(_FIND_INPUT, (digest,)).fetchone()[0])
+
+    def put_work(
+        self,
+        ids: tuple[WorkId, StateId],
+        input_row: int,
+        payload: bytes,
+        place: int | None,
+        cost_us: int,
+    ) -> bool:
+        """Insert a pending row unless the work is known. `place` None: in order of arrival."""
+        standing = self.standing
+        row = standing.works + 1
+        work_id, state_id = bytes.fromhex(ids[0]), bytes.fromhex(ids[1])
+        where = planning.rest_place(row) if place is None else place
+        values = (row, work_id, state_id, input_row, where, cost_us, payload)
+        if self.cursor.execute(_PUT_WORK, values).rowcount != 1:
+            return False
+        standing.works = row
+        standing.pending += 1
+        return True
+
+    def show(
+        self, kind: SinkKind, input_row: int, parent: int | None, decision: int, story: Story
+    ) -> bool:
+        """Put an input into the outbox of a kind unless it is there."""
+        standing = self.standing
+        number, nth = standing.artefacts + 1, standing.artefacts_of(kind) + 1
+        values = (
+            number,
+            kind.value,
+            nth,
+            input_row,
+            parent,
+            standing.epoch,
+            decision,
+            story.outcome.value,
+            story.signal,
+            story.how,
+            story.site if story.site < 2**63 else story.site - 2**64,
+        )
+        if self.cursor.execute(_PUT_ARTEFACT, values).rowcount != 1:
+            return False
+        standing.artefacts = number
+        match kind:
+            case SinkKind.CORPUS:
+                standing.corpus = nth
+            case SinkKind.CRASHES:
+                standing.crashes = nth
+            case SinkKind.HANGS:
+                standing.hangs = nth
+        return True
+
+    def change_one(self, statement: str, values: tuple[object, ...]) -> None:
+        """Write exactly one row."""
+        if self.cursor.execute(statement, values).rowcount != 1:
+            raise InternalError(
+                "a row changed between its check and its write",
+                where=f"ledger, epoch {self.standing.epoch}",
+                why="another writer would have to hold the owner's lock",
+                hint="nothing was changed; please report this",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """How an artefact came to be."""
+
+    outcome: Outcome
+    signal: int
+    how: str
+    site: int
