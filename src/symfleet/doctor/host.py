@@ -11,17 +11,14 @@ from typing import Final
 
 from symfleet.config.environment import executor_path, native_folder
 from symfleet.doctor.check import Check, ok, problem, warning
+from symfleet.errors import HostError
+from symfleet.ledger.filesystem import judge, kind_of
 
 CLANG_VERSIONS: Final = ("19", "18", "17", "16", "15", "14")
 SHADOW_BYTES: Final = 2**38
 """What a target reserves (not uses) for its shadow memory."""
 MPI_START_S: Final = 30.0
 FREE_MIB_MIN: Final = 256
-
-REFUSED_FILESYSTEMS: Final = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "9p", "ceph", "afs"}
-)
-"""The embedded ledger needs locks and syncs that mean what they say."""
 
 
 def check_host(out: Path, mpirun: str | None, environment: Mapping[str, str]) -> Iterator[Check]:
@@ -33,7 +30,7 @@ def check_host(out: Path, mpirun: str | None, environment: Mapping[str, str]) ->
     yield check_overcommit(Path("/proc/sys/vm/overcommit_memory"))
     yield check_memory(Path("/proc/meminfo"))
     yield check_shared_memory(Path("/dev/shm"))  # noqa: S108 (the system's, looked at only)
-    yield check_filesystem(out, Path("/proc/self/mountinfo"))
+    yield check_ledger_place(out, Path("/proc/self/mountinfo"))
     yield check_space(out)
 
 
@@ -143,39 +140,16 @@ def check_shared_memory(path: Path) -> Check:
     return ok("shared memory", f"{free} MiB free")
 
 
-def filesystem_of(folder: Path, mounts: Path) -> str:
-    """Return the type of the file system that holds `folder` (or will), "" when unknown."""
-    place = folder.resolve()
-    best, kind = "", ""
-    for line in _read(mounts).splitlines():
-        fields = line.split()
-        if " - " not in line:
-            continue
-        point = fields[4].replace("\\040", " ")
-        inside = point == "/" or str(place) == point or str(place).startswith(point + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, line.split(" - ", 1)[1].split()[0]
-    return kind
-
-
-def check_filesystem(out: Path, mounts: Path) -> Check:
+def check_ledger_place(out: Path, mounts: Path) -> Check:
     """Can a ledger live there?"""
-    kind = filesystem_of(out, mounts)
-    if kind in REFUSED_FILESYSTEMS:
-        return problem(
-            "file system",
-            f"{out} is on {kind}, which keeps no promises about locks",
-            "use a folder on a local disk",
-        )
-    if kind.startswith("fuse"):
-        return problem(
-            "file system",
-            f"{out} is on {kind}",
-            "use a local disk, or --allow-filesystem fuse if it syncs and locks",
-        )
-    if kind == "tmpfs":
-        return warning("file system", f"{out} is on tmpfs", "it is lost at a reboot: use a disk")
-    return ok("file system", kind or "unknown")
+    kind = kind_of(out, _read(mounts))
+    try:
+        warnings = judge(out, kind, allow_fuse=False)
+    except HostError as error:
+        return problem("file system", error.why, error.hint)
+    if warnings:
+        return warning("file system", warnings[0], "use a folder on a disk")
+    return ok("file system", kind)
 
 
 def check_space(out: Path) -> Check:

@@ -13,6 +13,7 @@ from symfleet.corpus.poison import project_poison
 from symfleet.ledger.contract import LedgerReader, LedgerStatus
 from symfleet.observe.afl import AflFiles
 from symfleet.observe.rates import Rate
+from symfleet.observe.readme import write_readme
 from symfleet.observe.report import (
     LivePart,
     Report,
@@ -22,7 +23,6 @@ from symfleet.observe.report import (
     report_of,
     slots_of,
 )
-from symfleet.observe.readme import write_readme
 from symfleet.protocol.coordinator import CoordinatorView
 from symfleet.types import WorkState
 

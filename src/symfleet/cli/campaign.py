@@ -1,0 +1,157 @@
+"""A stored campaign as commands meet it: is it there, what does it say, who may write."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from symfleet.clock import SystemClock
+from symfleet.config.model import CampaignConfig
+from symfleet.config.resolve import parse_toml
+from symfleet.corpus.layout import Reproduction, sink_folder
+from symfleet.errors import DataError, IOFailure, UserError
+from symfleet.ledger.contract import Ledger, LedgerReader
+from symfleet.ledger.database import LEDGER_NAME
+from symfleet.ledger.opener import OwnerRequest, has_ledger, open_owner, open_reader
+from symfleet.observe.report import Report, RunTimes, read_status, report_of
+from symfleet.types import SinkKind
+
+_OURS: Final = frozenset(
+    {
+        *("campaign.toml", "corpus", "crashes", "hangs", "poison", "inbox", "logs", "lost+found"),
+        *("status.json", "fuzzer_stats", "plot_data", "README.txt", "highwater", "verdict.json"),
+        *("job.lock", "owner.lock", ".run", ".staging", ".reserve"),
+    }
+)
+
+
+def require_campaign(out: Path) -> None:
+    """Raise UserError or DataError unless a folder holds a campaign."""
+    if not out.exists():
+        raise UserError(
+            "there is no such folder",
+            where=str(out.absolute()),
+            why="nothing has this name",
+            hint="give the folder that `symfleet explore -o` made",
+        )
+    if not has_ledger(out):
+        raise DataError(
+            "this is no campaign",
+            where=str(out.absolute()),
+            why=f"it holds no {LEDGER_NAME}",
+            hint="give the folder that `symfleet explore -o` made",
+        )
+
+
+def require_free_folder(out: Path) -> None:
+    """Raise UserError when a folder holds something that is not a campaign's."""
+    if out.exists() and not out.is_dir():
+        raise UserError(
+            "the output folder is not a folder",
+            where=str(out),
+            why="a file has this name",
+            hint="choose another name after -o",
+        )
+    if not out.exists() or has_ledger(out):
+        return
+    try:
+        foreign = sorted(entry.name for entry in out.iterdir() if entry.name not in _OURS)
+    except OSError as error:
+        raise IOFailure(
+            "the output folder cannot be read",
+            where=str(out),
+            why=error.strerror or str(error),
+            hint="check its mode, or choose another one after -o",
+        ) from error
+    if foreign:
+        raise UserError(
+            "the output folder holds something else",
+            where=str(out),
+            why=f"it is no campaign and holds {', '.join(foreign[:3])}",
+            hint="choose a new or an empty folder after -o",
+        )
+
+
+@contextlib.contextmanager
+def reading(out: Path) -> Iterator[LedgerReader]:
+    """Open a campaign read-only, live or not."""
+    require_campaign(out)
+    reader = open_reader(out)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+@contextlib.contextmanager
+def owning(out: Path) -> Iterator[Ledger]:
+    """Open a campaign as its writer; raise BusyError when a job works on it."""
+    require_campaign(out)
+    request = OwnerRequest(host=socket.gethostname(), pid=os.getpid())
+    ledger = open_owner(out, request, SystemClock())
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def config_of(reader: LedgerReader) -> CampaignConfig:
+    """Return the configuration that the campaign was made with."""
+    return parse_toml(reader.status().campaign.config_toml)
+
+
+def stored_config(out: Path) -> CampaignConfig:
+    """Return the configuration of the campaign in a folder."""
+    with reading(out) as reader:
+        return config_of(reader)
+
+
+def reproduction_of(config: CampaignConfig) -> Reproduction:
+    """Return how the campaign's target is run on one input."""
+    return Reproduction(
+        argv=config.target.argv,
+        input_mode=config.target.effective_input_mode,
+        environment=config.target.env,
+    )
+
+
+def published_of(reader: LedgerReader, out: Path) -> dict[SinkKind, int]:
+    """Return up to which artefact the files of each kind must be in this folder.
+
+    A folder that was moved has no sink under its new name yet: its files are those of the old one.
+    """
+    published: dict[SinkKind, int] = {}
+    for kind in SinkKind:
+        sinks = [sink for sink in reader.sinks() if sink.kind is kind]
+        here = [sink for sink in sinks if sink.path == str(sink_folder(out.absolute(), kind))]
+        published[kind] = max((sink.published_upto for sink in here or sinks), default=0)
+    return published
+
+
+def report_from_ledger(out: Path) -> Report:
+    """Make the report of a campaign; what only a live job knows comes from its status.json."""
+    with reading(out) as reader:
+        status = reader.status()
+        config = config_of(reader)
+        epochs = reader.epochs()
+    shown = read_status(out)
+    if shown is not None and shown.campaign.id != status.campaign.campaign:
+        shown = None
+    newest = epochs[-1] if epochs else None
+    ended = sum(max(0.0, row.closed_wall - row.opened_wall) for row in epochs if row.closed_wall)
+    times = RunTimes(this_epoch_s=0.0, total_s=ended)
+    live = None
+    if newest is not None:
+        this_epoch = newest.closed_wall - newest.opened_wall if newest.closed_wall else 0.0
+        same = shown is not None and shown.epoch is not None and shown.epoch.number == newest.epoch
+        if shown is not None and same:
+            this_epoch = max(this_epoch, shown.time_this_epoch_s)
+            live = shown.live if newest.closed_wall is None else None
+        # A launch that crashed has no end: what it showed last fills the gap.
+        total = max(ended, shown.time_total_s if shown is not None else 0.0)
+        times = RunTimes(this_epoch_s=max(0.0, this_epoch), total_s=total)
+    return report_of(status, times, config.target.argv, config.target.engine, live)

@@ -1,0 +1,109 @@
+"""`symfleet explore`: from seeds to a corpus and crashes. On an existing campaign it resumes."""
+
+# Cyclopts reads the annotations of a command made at run time: no `from __future__` here.
+
+import dataclasses
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from symfleet.cli import present
+from symfleet.cli.arguments import Json
+from symfleet.cli.campaign import report_from_ledger, require_free_folder
+from symfleet.cli.options import given, options_type
+from symfleet.clock import SystemClock
+from symfleet.config.environment import (
+    config_file,
+    inherited_environment,
+    settings_environment,
+    wants_colour,
+)
+from symfleet.config.model import CampaignConfig
+from symfleet.config.resolve import resolve
+from symfleet.doctor.target import check_seeds, check_target
+from symfleet.errors import ExitCode
+from symfleet.ledger.opener import has_ledger
+from symfleet.observe.display import LaunchDisplay, Look
+from symfleet.observe.lines import summary_lines
+
+ConfigFile = Annotated[
+    Path | None,
+    Parameter(name="--config", help="TOML file with settings.", show_default=False),
+]
+
+
+def register(app: App, *, everything: bool, target: tuple[str, ...] | None) -> None:
+    """Add the command. `target`: what stands after `--`."""
+    options_class = options_type(everything=everything)
+
+    @app.command(name="explore")
+    def explore(
+        *,
+        options: Annotated[options_class, Parameter(name="*")] = options_class(),  # type: ignore[valid-type]  # noqa: B008
+        config: ConfigFile = None,
+        json: Json = False,
+    ) -> int:
+        """Explore a program from seeds; go on where an earlier launch in the folder stopped.
+
+        What stands after `--` is the program and its arguments; `@@` stands for the input.
+        """
+        flags: dict[str, Any] = given(options)
+        if target is not None:
+            flags["argv"] = target
+        resolved = resolve(flags, settings_environment(), config or config_file())
+        return launch(resolved.config, as_json=json)
+
+
+def launch(config: CampaignConfig, *, as_json: bool) -> int:
+    """Check what can be checked at once, run the campaign, tell how it ended."""
+    from symfleet.runtime.launcher import run_campaign
+
+    config.require_complete()
+    out = Path(config.output.out_dir).absolute()
+    search = inherited_environment().get("PATH", os.defpath)
+    program = check_target(config, search)
+    require_free_folder(out)
+    if not has_ledger(out):
+        check_seeds(config)
+    config = _absolute(config, program, out)
+    clock = SystemClock()
+    # JSON goes to standard output alone; what people read meanwhile goes beside it.
+    stream = sys.stderr if as_json else sys.stdout
+    mode = config.output.screen
+    if mode == "auto":
+        mode = "live" if stream.isatty() and wants_colour() else "plain"
+    look = Look(
+        started_wall_s=clock.wall(),
+        period_s=config.output.status_period_s,
+        plain_period_s=config.output.plain_period_s,
+        colour=wants_colour(),
+    )
+    display = LaunchDisplay(out, mode, stream, look)
+    if mode == "plain":
+        verb = "resuming" if has_ledger(out) else "starting"
+        display.told(f"{verb} {out}: {config.resources.slots} slots, status in status.json")
+    code = run_campaign(config, observer=display, clock=clock)
+    _tell_end(out, code, as_json=as_json, quiet=mode == "none")
+    return int(code)
+
+
+def _absolute(config: CampaignConfig, program: Path, out: Path) -> CampaignConfig:
+    """Name everything by absolute path, so that a campaign can be resumed from anywhere."""
+    seeds = tuple(str(Path(name).absolute()) for name in config.target.seed_paths)
+    argv = (str(program), *config.target.argv[1:])
+    return dataclasses.replace(
+        config,
+        target=dataclasses.replace(config.target, seed_paths=seeds, argv=argv),
+        output=dataclasses.replace(config.output, out_dir=str(out)),
+    )
+
+
+def _tell_end(out: Path, code: ExitCode, *, as_json: bool, quiet: bool) -> None:
+    report = report_from_ledger(out)
+    if as_json:
+        present.show_json({"exit_code": int(code), "report": report})
+    elif not quiet:
+        present.say(["", *summary_lines(report, str(out))])

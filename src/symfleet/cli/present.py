@@ -1,0 +1,82 @@
+"""How commands speak: lines for people or one JSON document, and errors in four parts."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from symfleet.errors import ExitCode, InternalError, SymfleetError
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print lines for people."""
+    for line in lines:
+        sys.stdout.write(line + "\n")
+
+
+def show_json(document: object) -> None:
+    """Print one JSON document."""
+    text = msgspec.json.format(msgspec.json.encode(document), indent=1)
+    sys.stdout.write(text.decode() + "\n")
+
+
+def show(document: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print one or the other."""
+    if as_json:
+        show_json(document)
+    else:
+        say(lines)
+
+
+def error_document(error: SymfleetError) -> Mapping[str, Any]:
+    """Return an error as `--json` shows it."""
+    return {
+        "error": {
+            "what": error.what,
+            "where": error.where,
+            "why": error.why,
+            "what_to_do": error.hint,
+            "exit_code": int(error.exit_code),
+        }
+    }
+
+
+def show_error(error: SymfleetError, *, as_json: bool, debug: bool) -> ExitCode:
+    """Print an error in its four parts; return its exit code.
+
+    There is a traceback with `--debug`, and when the error is a bug of ours.
+    """
+    if debug or isinstance(error, InternalError):
+        traceback.print_exception(error)
+    if as_json:
+        sys.stdout.write(json.dumps(error_document(error)) + "\n")
+        return error.exit_code
+    lines = [f"symfleet: error: {error.what}"]
+    lines += [
+        f"  {label:<11} {text}"
+        for label, text in (
+            ("where:", error.where),
+            ("why:", error.why),
+            ("what to do:", error.hint),
+        )
+        if text
+    ]
+    sys.stderr.write("\n".join(lines) + "\n")
+    return error.exit_code
+
+
+def bug(error: BaseException) -> InternalError:
+    """Make the error for an exception that nobody expected."""
+    wrapped = InternalError(
+        "symfleet broke",
+        where=f"{type(error).__name__}: {error}",
+        why="this is a bug in symfleet; the campaign's state is kept",
+        hint="report it with the traceback above and the folder's logs/",
+    )
+    wrapped.__cause__ = error
+    return wrapped

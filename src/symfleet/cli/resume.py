@@ -1,0 +1,68 @@
+"""`symfleet resume OUT`: go on with what the campaign itself says, changed by what is said now."""
+
+# Cyclopts reads the annotations of a command made at run time: no `from __future__` here.
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from symfleet.cli.arguments import Json, OutFolder
+from symfleet.cli.campaign import stored_config
+from symfleet.cli.explore import launch
+from symfleet.cli.options import given, options_type
+from symfleet.config.environment import settings_environment
+from symfleet.config.knob import read_value
+from symfleet.config.model import CampaignConfig
+from symfleet.config.resolve import SETTINGS, resolve
+from symfleet.errors import UserError
+
+_ONCE = ("accept_new_target", "accept_older_ledger")
+"""Answers to a question of one launch; the next one asks again."""
+
+
+def register(app: App, *, everything: bool) -> None:
+    """Add the command."""
+    options_class = options_type(everything=everything, leave_out=("out_dir",))
+
+    @app.command(name="resume")
+    def resume(
+        out: OutFolder,
+        /,
+        *,
+        options: Annotated[options_class, Parameter(name="*")] = options_class(),  # type: ignore[valid-type]  # noqa: B008
+        json: Json = False,
+    ) -> int:
+        """Go on with a campaign where it stopped, however it stopped.
+
+        Everything comes from the campaign; options that do not change results may be given anew.
+        """
+        flags: dict[str, Any] = given(options)
+        base = stored_config(out)
+        _refuse_fixed(flags, base)
+        flags["out_dir"] = str(Path(out).absolute())
+        resolved = resolve(flags, settings_environment(), base=_forget_once(base))
+        return launch(resolved.config, as_json=json)
+
+
+def _forget_once(base: CampaignConfig) -> CampaignConfig:
+    return dataclasses.replace(
+        base,
+        target=dataclasses.replace(base.target, accept_new_target=False),
+        advanced=dataclasses.replace(base.advanced, accept_older_ledger=False),
+    )
+
+
+def _refuse_fixed(flags: dict[str, Any], base: CampaignConfig) -> None:
+    """Raise UserError for a setting that belongs to the campaign and is given otherwise now."""
+    for name, raw in flags.items():
+        setting = SETTINGS[name]
+        stored = getattr(getattr(base, setting.group), name)
+        if setting.knob.fixed and read_value(name, raw, setting.knob) != stored:
+            raise UserError(
+                f"{setting.flag} belongs to the campaign",
+                where=name,
+                why=f"it is {stored} there and {raw} now; results of both would be mixed",
+                hint="leave it away, or explore into a new folder with -i OUT/corpus",
+            )

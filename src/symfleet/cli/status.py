@@ -1,0 +1,38 @@
+"""`symfleet status OUT`: how a campaign goes, or how it ended."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from symfleet.cli import present
+from symfleet.cli.arguments import Json, OutFolder
+from symfleet.cli.campaign import report_from_ledger
+from symfleet.observe.lines import summary_lines
+
+ExitCodeOfEpoch = Annotated[
+    bool,
+    Parameter(
+        name="--exit-code",
+        negative=(),
+        show_default=False,
+        help="Exit with the code of the newest launch; 75 while it runs or when it crashed.",
+    ),
+]
+_NO_VERDICT = 75
+
+
+def status(out: OutFolder, /, *, exit_code: ExitCodeOfEpoch = False, json: Json = False) -> int:
+    """Show how a campaign goes, or how it ended; works beside a running one."""
+    report = report_from_ledger(out)
+    present.show(report, summary_lines(report, str(out)), as_json=json)
+    if not exit_code:
+        return 0
+    verdict = report.epoch.exit_code if report.epoch else None
+    return _NO_VERDICT if verdict is None else verdict
+
+
+def register(app: App) -> None:
+    """Add the command."""
+    app.command(status, name="status")
