@@ -180,10 +180,10 @@ def _start_findings(connection: sqlite3.Connection, campaign: CampaignId) -> Ite
     ):
         if counted != found:
             yield Finding("a counter is wrong", name, f"{counted} counted, {found} found")
-    unpublished = execute(_SQL["first_unpublished"]).fetchone()[0]
+    unpublished = execute(_SQL["first_unpublished"]).fetchone()
     after = max(0, decisions - CHAIN_CHECKED_AT_START)
     if unpublished is not None:
-        after = min(after, max(0, int(unpublished) - 1))
+        after = min(after, int(unpublished[0]) - 1)
     yield from DecisionWalk(connection, campaign, after).run()
 
 
