@@ -17,10 +17,12 @@ code between fork and exec makes two system calls and allocates nothing that mat
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import resource
 import signal
 import subprocess
+import termios
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,9 +92,11 @@ def start_child(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     limits: ChildLimits | None = None,
+    controlling_terminal: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start a program as leader of its own session; it dies with the calling thread.
 
+    `controlling_terminal`: standard input is a terminal that becomes the session's own.
     Core dumps are off. Raises OSError when the program cannot be started."""
     parent = os.getpid()
     bounds = limits or ChildLimits()
@@ -100,6 +104,8 @@ def start_child(
     def before_exec() -> None:
         die_with_parent(parent)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if controlling_terminal:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         if bounds.open_files is not None:
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             files = bounds.open_files if hard < 0 else min(bounds.open_files, hard)

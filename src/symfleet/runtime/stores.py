@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import secrets
+import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from symfleet.clock import Clock
 from symfleet.config.model import CampaignConfig
 from symfleet.config.project import render_toml
-from symfleet.coverage.generation import generation_id_of
-from symfleet.ledger.contract import CampaignRow, GenerationKey, Ledger
-from symfleet.ledger.memory import MemoryLedger
+from symfleet.coverage.generation import generation_id_of, key_differences
+from symfleet.errors import SymfleetError, UserError
+from symfleet.ledger.contract import CampaignRow, GenerationKey, Ledger, LedgerReader
 from symfleet.types import CampaignId, GenerationId
 
 
@@ -36,17 +40,86 @@ class EpochSummary:
 
 
 def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> OpenedLedger:
-    row = CampaignRow(
-        campaign=CampaignId(secrets.token_hex(16)),
-        ledger_incarnation=secrets.token_hex(8),
-        created_wall=clock.wall(),
-        keep=config.keep,
-        generation=generation_id_of(key),
-        key=key,
-        config_toml=render_toml(config),
+    """Own the campaign's ledger; make it when there is none.
+
+    Raises UserError when the campaign is one of another target, BusyError when another process
+    owns it, IntegrityError and IOFailure as the ledger does."""
+    from symfleet.ledger.opener import OwnerRequest, create, has_ledger, open_owner
+
+    out = Path(config.output.out_dir)
+    request = OwnerRequest(
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        lock_wait_s=config.advanced.lock_wait_s,
+        allow_fuse="fuse" in config.output.allow_filesystem,
+        accept_older=secrets.token_hex(8) if config.advanced.accept_older_ledger else None,
     )
-    return OpenedLedger(MemoryLedger(row, clock), row.campaign, row.generation)
+    if not has_ledger(out):
+        row = CampaignRow(
+            campaign=CampaignId(secrets.token_hex(16)),
+            ledger_incarnation=secrets.token_hex(8),
+            created_wall=clock.wall(),
+            keep=config.keep,
+            generation=generation_id_of(key),
+            key=key,
+            config_toml=render_toml(config),
+        )
+        return OpenedLedger(create(out, row, request, clock), row.campaign, row.generation)
+    ledger = open_owner(out, request, clock)
+    try:
+        row = ledger.status().campaign
+        _require_same(out, row, config, key)
+    except BaseException:
+        ledger.close()
+        raise
+    return OpenedLedger(ledger, row.campaign, row.generation)
+
+
+def _require_same(out: Path, row: CampaignRow, config: CampaignConfig, key: GenerationKey) -> None:
+    """Refuse a campaign of another program: its results would be mixed with those of this one."""
+    differences = key_differences(row.key, key)
+    if row.keep is not config.keep:
+        differences.append(f"keep: {row.keep} in the campaign, {config.keep} now")
+    if differences:
+        raise UserError(
+            "the campaign belongs to another target",
+            where=str(out),
+            why="; ".join(differences),
+            hint="choose another output folder",
+        )
+
+
+@contextlib.contextmanager
+def open_reader(out: Path) -> Iterator[LedgerReader]:
+    """Open the ledger for reading, live or not; raise SymfleetError when it cannot be read."""
+    from symfleet.ledger import opener
+
+    reader = opener.open_reader(out)
+    try:
+        yield reader
+    finally:
+        reader.close()
 
 
 def read_summary(out: Path) -> EpochSummary | None:
-    return None
+    """Return the newest epoch; None when there is none or the ledger cannot be read (the root says
+    why in its own words)."""
+    from symfleet.ledger.opener import has_ledger
+
+    if not has_ledger(out):
+        return None
+    try:
+        with open_reader(out) as reader:
+            status = reader.status()
+    except SymfleetError:
+        return None
+    epoch = status.epoch
+    if epoch is None:
+        return None
+    return EpochSummary(
+        epoch=epoch.epoch,
+        reason=epoch.reason,
+        exit_code=epoch.exit_code,
+        decisions=epoch.decisions,
+        crashes=status.total.crashes,
+    )

@@ -123,18 +123,19 @@ class Job:
 
     # ---- launching ---------------------------------------------------------------------------
 
-    def start(self, *, env: Mapping[str, str] | None = None) -> None:
-        """Start a launcher."""
+    def start(self, *, env: Mapping[str, str] | None = None, terminal: int | None = None) -> None:
+        """Start a launcher; with `terminal` (the slave side of a pty) it has that one."""
         assert self._process is None or self._process.returncode is not None
         path = self._scratch / "config.json"
         path.write_bytes(msgspec.json.encode(self.config))
         with self.story.open("ab") as story:
             self._process = processes.start_child(
                 (*self._command, str(path)),
-                stdin=subprocess.DEVNULL,
-                stdout=story,
-                stderr=story,
+                stdin=subprocess.DEVNULL if terminal is None else terminal,
+                stdout=story if terminal is None else terminal,
+                stderr=story if terminal is None else terminal,
                 env={**self._env, **(env or {})},
+                controlling_terminal=terminal is not None,
             )
 
     @property

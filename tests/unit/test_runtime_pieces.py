@@ -1,0 +1,229 @@
+"""Small pieces of the runtime that decide something: each by itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symfleet import crash
+from symfleet.clock import SystemClock
+from symfleet.config.model import CampaignConfig, Output, Resources, Stop, Target
+from symfleet.errors import BusyError, HostError, IntegrityError, UserError
+from symfleet.protocol.events import StopRequested
+from symfleet.runtime import plan as plans
+from symfleet.runtime.campaign_lock import LOCK_NAME, CampaignLock
+from symfleet.runtime.engines import engine_setup, find_program, knobs_of
+from symfleet.runtime.mpirun import remove_run_dirs, short_path
+from symfleet.runtime.pace import LONGEST_S, SHORTEST_S, Pace
+from symfleet.runtime.stop_rules import StopRules
+
+
+def config(tmp_path: Path, **stop: float) -> CampaignConfig:
+    return CampaignConfig(
+        target=Target(argv=("/bin/true", "@@"), keep="all", engine="symcc", env=("A=b",)),
+        resources=Resources(jobs=3),
+        stop=Stop(**stop),  # type: ignore[arg-type]
+        output=Output(out_dir=str(tmp_path)),
+    )
+
+
+# ---- plan and outcome ---------------------------------------------------------------------------
+
+
+def test_a_plan_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    plan = plans.EpochPlan(config(tmp_path), "/bin/true", str(tmp_path), 7, "symfleet x", 1.5, 3)
+    assert plans.read_plan(plans.write_plan(plan)) == plan
+
+
+def test_an_error_reaches_the_launcher_in_its_four_parts(tmp_path: Path) -> None:
+    error = IntegrityError("damaged", where="row 7", why="a byte flipped", hint="restore")
+    path = tmp_path / plans.OUTCOME
+    plans.write_outcome(path, plans.outcome_of_error(error))
+    outcome = plans.read_outcome(path)
+    assert outcome is not None
+    again = plans.error_of_outcome(outcome)
+    assert type(again) is IntegrityError
+    assert str(again) == str(error)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"exit_code": 0}'])
+def test_a_torn_outcome_is_none(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / plans.OUTCOME
+    assert plans.read_outcome(path) is None
+    path.write_bytes(content)
+    assert plans.read_outcome(path) is None
+
+
+def test_a_request_is_heard_once_and_a_stronger_one_again(tmp_path: Path) -> None:
+    requests = plans.Requests(tmp_path)
+    assert requests.poll() is None
+    plans.write_visible(tmp_path / plans.REQUEST, b"drain")
+    assert [requests.poll(), requests.poll()] == ["drain", None]
+    plans.write_visible(tmp_path / plans.REQUEST, b"stop")
+    assert requests.poll() == "stop"
+
+
+def test_every_beat_differs_from_the_one_before(tmp_path: Path) -> None:
+    beats = plans.Beats(tmp_path)
+    seen = [plans.read_beat(tmp_path)]
+    for _ in range(3):
+        beats.beat()
+        seen.append(plans.read_beat(tmp_path))
+    assert len(set(seen)) == 4
+
+
+# ---- lock ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.guarantee("L8")
+def test_a_held_lock_names_its_holder_and_is_never_broken_by_age(tmp_path: Path) -> None:
+    holder = CampaignLock(tmp_path, SystemClock())
+    holder.acquire(0.0)
+    path = tmp_path / LOCK_NAME
+    os.utime(path, (0, 0))  # 1970
+    before = path.read_bytes()
+    with pytest.raises(BusyError) as caught:
+        CampaignLock(tmp_path, SystemClock()).acquire(0.1)
+    assert f"process {os.getpid()} on " in caught.value.why
+    assert path.read_bytes() == before
+    holder.release()
+    CampaignLock(tmp_path, SystemClock()).acquire(0.0)
+
+
+def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
+    program = (
+        "import sys, signal, os\n"
+        "from pathlib import Path\n"
+        "from symfleet.clock import SystemClock\n"
+        "from symfleet.runtime.campaign_lock import CampaignLock\n"
+        "CampaignLock(Path(sys.argv[1]), SystemClock()).acquire(0)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    CampaignLock(tmp_path, SystemClock()).acquire(0.0)
+
+
+# ---- crash points -------------------------------------------------------------------------------
+
+
+def test_a_point_acts_at_its_occurrence_only() -> None:
+    crash.arm("here:2:eio,there:1:enospc")
+    try:
+        crash.point("here")
+        with pytest.raises(OSError, match="here") as caught:
+            crash.point("here")
+        assert caught.value.errno == errno.EIO
+        crash.point("here")
+        with pytest.raises(OSError, match="there") as caught:
+            crash.point("there")
+        assert caught.value.errno == errno.ENOSPC
+    finally:
+        crash.arm("")
+    crash.point("there")
+
+
+@pytest.mark.parametrize("spec", ["here", "here:x:kill", "here:1:explode", ":1:kill"])
+def test_a_wrong_crash_point_is_refused(spec: str) -> None:
+    with pytest.raises(UserError):
+        crash.arm(spec)
+
+
+# ---- stop rules and pace ------------------------------------------------------------------------
+
+
+def test_a_time_limit_counts_what_earlier_epochs_used(tmp_path: Path) -> None:
+    rules = StopRules(config(tmp_path, max_time_s=10).stop, 100.0, elapsed_s=4.0, executed=0)
+    assert rules.due(105.9) is None
+    assert rules.due(106.0) == StopRequested("max_time", 0, 10.0)
+    assert rules.due(107.0) is None, "it asks once"
+
+
+def test_a_sleep_grows_while_nothing_happens_and_never_passes_a_deadline() -> None:
+    pace = Pace()
+    sleeps = [pace.idle(0.0, None) for _ in range(50)]
+    assert sleeps == sorted(sleeps)
+    assert (sleeps[0], sleeps[-1]) == (SHORTEST_S, LONGEST_S)
+    assert pace.idle(5.0, 5.0001) <= 0.0002
+    assert pace.idle(6.0, 5.0) == 0.0
+    pace.busy()
+    assert pace.idle(0.0, None) == SHORTEST_S
+
+
+# ---- engines ------------------------------------------------------------------------------------
+
+
+def test_the_configuration_becomes_an_engine_setup(tmp_path: Path) -> None:
+    setup = engine_setup(config(tmp_path), "/bin/true")
+    assert setup.engine[-2:] == ("symfleet.engine.serve", "symcc")
+    assert setup.argv == ("/bin/true", "@@")
+    assert setup.input_mode == "file"
+    assert setup.env == {"A": "b"}
+    assert knobs_of(config(tmp_path)).prefetch == 1
+
+
+def test_an_engine_without_coverage_must_keep_all(tmp_path: Path) -> None:
+    novel = CampaignConfig(
+        target=Target(argv=("/bin/true",), engine="symcc"), output=Output(out_dir=str(tmp_path))
+    )
+    with pytest.raises(UserError, match="novel"):
+        engine_setup(novel, "/bin/true")
+
+
+def test_a_missing_executor_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SYMFLEET_NATIVE", str(tmp_path))
+    embedded = CampaignConfig(
+        target=Target(argv=("/bin/true",)), output=Output(out_dir=str(tmp_path))
+    )
+    with pytest.raises(HostError, match="executor"):
+        engine_setup(embedded, "/bin/true")
+
+
+def test_a_target_is_found_like_a_shell_would(tmp_path: Path) -> None:
+    assert find_program(config(tmp_path), "") == Path("/bin/true")
+    by_name = CampaignConfig(target=Target(argv=("true",)), output=Output(out_dir="o"))
+    assert find_program(by_name, "/nonexistent:/bin") == Path("/bin/true")
+    with pytest.raises(UserError, match="does not exist"):
+        find_program(by_name, "/nonexistent")
+    script = tmp_path / "script"
+    script.write_text("")
+    plain = CampaignConfig(target=Target(argv=(str(script),)), output=Output(out_dir="o"))
+    with pytest.raises(UserError, match="not executable"):
+        find_program(plain, "")
+
+
+# ---- run folders --------------------------------------------------------------------------------
+
+
+def test_a_deep_output_folder_gets_a_short_link_that_is_removed_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    run_dir = tmp_path / ("deep" * 20) / ".run" / "1"
+    run_dir.mkdir(parents=True)
+    link = short_path(run_dir)
+    assert link.resolve() == run_dir.resolve()
+    assert len(str(link)) < len(str(run_dir))
+    remove_run_dirs(run_dir.parent)
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert not run_dir.exists()
+
+
+def test_a_link_that_leads_elsewhere_is_left_alone(tmp_path: Path) -> None:
+    run_dir = tmp_path / ".run" / "1"
+    run_dir.mkdir(parents=True)
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "run").symlink_to(tmp_path)
+    (run_dir / "link").write_text(str(foreign))
+    remove_run_dirs(run_dir.parent)
+    assert (foreign / "run").is_symlink()
