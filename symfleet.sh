@@ -70,12 +70,10 @@ llvm_is_usable() {
     [ -f "$("llvm-config-$1" --includedir)/llvm/IR/PassManager.h" ]
 }
 
+# All usable versions, newest first: each gets its own compiler pass.
 find_llvm() {
   for version in $llvm_versions; do
-    if llvm_is_usable "$version"; then
-      echo "$version"
-      return
-    fi
+    ! llvm_is_usable "$version" || printf '%s ' "$version"
   done
 }
 
@@ -122,8 +120,6 @@ needed_packages() {
   command -v g++ >/dev/null 2>&1 || packages="$packages g++"
   [ -f /usr/include/nlohmann/json.hpp ] || packages="$packages nlohmann-json3-dev"
   [ -f /usr/include/CLI/CLI.hpp ] || packages="$packages libcli11-dev"
-  [ -f /usr/include/zstd.h ] || packages="$packages libzstd-dev"
-  [ -f /usr/include/zlib.h ] || packages="$packages zlib1g-dev"
   if [ "$1" = test ]; then
     command -v afl-whatsup >/dev/null 2>&1 || packages="$packages afl++"
     command -v gnuplot >/dev/null 2>&1 || packages="$packages gnuplot-nox"
@@ -152,7 +148,7 @@ install_packages() {
   ! system_is_complete "$1" || return 0
   command -v apt-get >/dev/null 2>&1 || fail 69 \
     'this machine lacks something, and has no apt-get to install it with' \
-    'install Python 3.11+ with venv, clang and LLVM headers of 14 to 19, g++, and the headers of nlohmann-json, CLI11, zstd and zlib'
+    'install Python 3.11+ with venv, clang and LLVM headers of 14 to 19, g++, and the headers of nlohmann-json and CLI11'
   if as_root=$(become_root); then
     start=$(now_ms)
     apt="$as_root DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3"
@@ -240,13 +236,11 @@ make_environment() {
 # The native parts are built as the wheel is, and taken out of it: what runs here is what ships.
 build_native() {
   start=$(now_ms)
-  llvm=$(find_llvm)
-  say "building the native parts with LLVM $llvm"
+  say "building the native parts for LLVM $(find_llvm)"
   rm -rf "$build/native-stamp" "$build/dist" "$build/unpacked"
   quietly "$build/wheel.log" env PATH="$venv/bin:$PATH" "$venv/bin/uv" build --wheel \
     --python "$venv/bin/python" --no-build-isolation --out-dir "$build/dist" \
-    -C build-dir="$build/native" -C cmake.define.LLVM_DIR="$("llvm-config-$llvm" --cmakedir)" \
-    "$root" ||
+    -C build-dir="$build/native" "$root" ||
     fail 70 'the native parts could not be built' "read $build/wheel.log"
   quietly "$build/unpack.log" "$venv/bin/uv" pip install --python "$venv/bin/python" --no-deps \
     --target "$build/unpacked" "$build"/dist/*.whl ||
