@@ -9,12 +9,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from symfleet.protocol.events import CoordinatorAction
-from symfleet.protocol.operations import Answer, CountFaults, Failed, Operation
+from symfleet.protocol.operations import (
+    Admit,
+    Answer,
+    Blame,
+    Claim,
+    CountFaults,
+    Decide,
+    Defer,
+    Failed,
+    Operation,
+    Release,
+)
 from symfleet.protocol.violations import LocalProtocolError
 
 Handler = Callable[[Answer], None]
+_CHANGING: Final = (Admit, Blame, Claim, Decide, Defer, Release)
 
 
 class Outbox:
@@ -54,6 +67,11 @@ class Outbox:
     def asking(self) -> bool:
         """Whether this turn asks for anything yet."""
         return bool(self._asked)
+
+    @property
+    def asking_changes(self) -> bool:
+        """Whether this turn asks for anything that may change the frontier."""
+        return any(isinstance(operation, _CHANGING) for operation, _ in self._asked)
 
     @property
     def uncounted(self) -> bool:

@@ -51,9 +51,10 @@ class Settled:
                 why="D3: every result path carries the token of its delivery",
                 hint="this is a defect of symfleet: please report it",
             )
+        messages: tuple[Part | Result, ...] = (*self.parts, self.result)
         return [
             codec.seal(message, slot=slot, incarnation=incarnation, token=self.token, repeat=repeat)
-            for message in (*self.parts, self.result)
+            for message in messages
         ]
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 from symfleet.errors import DataError, ExitCode
 from symfleet.protocol.codec import BadBody, Codec, Foreign, Frame, FrameFault, Header, Unreadable
@@ -60,8 +60,9 @@ from symfleet.protocol.messages import (
 )
 from symfleet.protocol.result_frames import Settled
 from symfleet.protocol.setup import WorkerSetup
+from symfleet.protocol.timeline import Timeline
 from symfleet.protocol.tokens import NO_TOKEN
-from symfleet.protocol.violations import Chronicle, Subject
+from symfleet.protocol.violations import Chronicle
 from symfleet.protocol.work import decode_item, work_id_of
 from symfleet.protocol.worker_slot import Assignment, SlotState, Timing, WorkerSlot
 from symfleet.types import (
@@ -84,6 +85,8 @@ class Worker:
         """Begin with slots that have no executor yet. `now`: monotonic seconds."""
         knobs = setup.knobs
         self._setup = setup
+        self._timeline = Timeline(now, knobs.late_s)
+        self._now = now
         self._codec = Codec(setup.campaign, setup.epoch, setup.rank, knobs.frame_bytes)
         self._chronicle = Chronicle()
         self._actions: list[WorkerAction] = []
@@ -116,11 +119,13 @@ class Worker:
 
     def start(self, now: float) -> Sequence[WorkerAction]:
         """Say hello."""
+        now = self._now = self._timeline.begin(now)
         self._say_hello(now)
         return self._take()
 
     def handle(self, now: float, events: Sequence[WorkerEvent]) -> Sequence[WorkerAction]:
         """Judge events, then deadlines."""
+        now = self._now = self._timeline.begin(now)
         for event in events:
             if self._left:
                 break
@@ -136,7 +141,7 @@ class Worker:
         times = [self._silent_at]
         times += [at for at in (self._hello_at, self._drain_until, self._ack_at) if at is not None]
         times += [at for slot in self._slots if (at := slot.deadline()) is not None]
-        return min(times)
+        return self._timeline.expect(self._now, min(times))
 
     def story(self, subject: DispatchToken | SlotAddress) -> Sequence[str]:
         """Return what happened to a delivery or a slot, oldest first (bounded)."""
@@ -213,7 +218,9 @@ class Worker:
             case _:
                 assert_never(opened)
 
-    def _message(self, now: float, header: Header, message: AnyMessage) -> None:
+    def _message(  # noqa: C901, PLR0912 - an arm a message
+        self, now: float, header: Header, message: AnyMessage
+    ) -> None:
         match message:
             case Welcome():
                 self._welcome(now, message)
@@ -279,26 +286,27 @@ class Worker:
             return "limits: no place is left"
         if not 1 <= len(items) <= self._setup.knobs.bundle_items:
             return f"limits: {len(items)} items"
-        ids: list[WorkId] = []
-        for entry in items:
-            if len(entry.data) > self._setup.knobs.input_bytes:
-                return f"limits: an input of {len(entry.data)} bytes"
-            try:
-                item = decode_item(entry.payload)
-            except DataError as error:
-                return f"schema: {error.what}: {error.why}"
-            if item.input != input_id_of(entry.data):
-                return f"digest: the bytes are not those of input {item.input}"
-            work_id = work_id_of(item)
-            if work_id != entry.work_id:
-                return f"digest: the item is not {entry.work_id}"
-            ids.append(work_id)
-        return tuple(ids)
+        try:
+            return tuple(self._check_entry(entry) for entry in items)
+        except DataError as error:
+            return f"{error.where}: {error.what}: {error.why}"
+
+    def _check_entry(self, entry: WorkEntry) -> WorkId:
+        """Return the recomputed id of an item; raise DataError when it cannot be accepted."""
+        if len(entry.data) > self._setup.knobs.input_bytes:
+            raise DataError(f"an input of {len(entry.data)} bytes", where="limits", why="too large")
+        item = decode_item(entry.payload)
+        input_id, work_id = input_id_of(entry.data), work_id_of(item)
+        if item.input != input_id:
+            raise DataError("the bytes are another input", where="digest", why=input_id)
+        if work_id != entry.work_id:
+            raise DataError("the item has another id", where="digest", why=work_id)
+        return work_id
 
     def _refuse_work(self, header: Header, reason: str) -> None:
         if header.slot is None or header.token == NO_TOKEN:
             return
-        self._chronicle.note(0.0, f"refused: {reason}", header.token)
+        self._chronicle.note(self._now, f"refused: {reason}", header.token)
         self._emit(
             Refused(reason[:500]),
             slot=header.slot,
@@ -416,10 +424,9 @@ class Worker:
         self.quarantined[reason] += 1
         self._note("warning", "frame_quarantined", reason=reason, detail=detail)
 
-    def _note(self, level: str, event: str, **detail: str) -> None:
-        subjects: list[Subject] = [self._setup.rank]
-        self._chronicle.note(0.0, f"{event} {detail}", *subjects)
-        self._actions.append(Note("warning" if level == "warning" else "info", event, detail))
+    def _note(self, level: Literal["info", "warning"], event: str, **detail: str) -> None:
+        self._chronicle.note(self._now, f"{event} {detail}", self._setup.rank)
+        self._actions.append(Note(level, event, detail))
 
     def _fresh(self) -> Incarnation:
         return Incarnation(self._setup.random.getrandbits(64) or 1)

@@ -1,0 +1,67 @@
+"""Blame and the breaker: who is at fault when an executor dies, the item or the host.
+
+An item is blamed only when a living worker saw its executor die or answer invalidly while running
+that item, neither killed nor stopped it, and the respawned executor passes its self-test; a SIGKILL
+counts only with evidence of memory. Otherwise the item goes back unblamed. The breaker looks at
+hosts: a failed self-test, an engine that cannot run, or five deaths without a success between
+pauses the host, and the death that trips it blames nobody. When every host is paused the job ends
+cleanly with 69.
+"""
+
+from __future__ import annotations
+
+import enum
+import signal as signals
+from dataclasses import dataclass, field
+from typing import Final
+
+from symfleet.protocol.messages import ExecutorDied
+
+_SIGKILL: Final = int(signals.SIGKILL)
+
+
+class Fate(enum.StrEnum):
+    """What a death means."""
+
+    BLAME = "blame"
+    UNEXPLAINED = "unexplained"
+    HOST = "host"
+
+
+def judge_death(death: ExecutorDied) -> Fate:
+    """Apply the blame rule to one report."""
+    if not death.selftest_ok:
+        return Fate.HOST
+    if death.signal == _SIGKILL and not death.memory_evidence:
+        return Fate.UNEXPLAINED
+    return Fate.BLAME
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Pauses hosts. `blames_to_pause`: deaths in a row, without a success between."""
+
+    blames_to_pause: int
+    _streaks: dict[str, int] = field(default_factory=dict)
+    paused: dict[str, str] = field(default_factory=dict)
+    """Host -> why."""
+
+    def success(self, host: str) -> None:
+        """An item ran to a verdict on this host."""
+        self._streaks.pop(host, None)
+
+    def failure(self, host: str, why: str) -> bool:
+        """Count a death or an invalid result; return whether it tripped the breaker now."""
+        streak = self._streaks.get(host, 0) + 1
+        self._streaks[host] = streak
+        if streak < self.blames_to_pause or host in self.paused:
+            return False
+        self.paused[host] = f"{streak} failures without a success between, the last: {why}"
+        return True
+
+    def pause(self, host: str, why: str) -> bool:
+        """Pause a host at once; return whether it was running."""
+        if host in self.paused:
+            return False
+        self.paused[host] = why
+        return True

@@ -1,0 +1,248 @@
+"""From a RESULT to a decision: everything is checked again here, and then it is only arithmetic.
+
+What the coordinator knows about an item (ids, bytes, lease) wins over what the worker says (L7); a
+difference makes the whole result invalid. An honest result passes whatever its size is; one that
+contradicts itself (digest, inventory, bitmap, ranges) is invalid, and its items go back (A6).
+Nothing here changes state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from symfleet.protocol.delivery import Delivery
+from symfleet.protocol.knowledge import is_ascending
+from symfleet.protocol.messages import (
+    ChildReport,
+    Executed,
+    ExecutorDied,
+    ItemResult,
+    NotRun,
+    Result,
+    Unsettled,
+)
+from symfleet.protocol.operations import Child, Decide, FollowUp, Lease
+from symfleet.protocol.parts import Parts
+from symfleet.protocol.result_frames import children_digest
+from symfleet.protocol.setup import Knobs
+from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
+from symfleet.types import GenerationId, Keep, Outcome, input_id_of
+
+_COUNT_MAX: Final = 2**63 - 1
+_SITE_MAX: Final = 2**64 - 1
+_WORDS_MAX: Final = 64
+_WORD_MAX: Final = 500
+_CAUSES: Final = frozenset({"stalled", "killed", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Why a result cannot be believed. `mismatched_id` when an id is not the coordinator's."""
+
+    reason: str
+    detail: str
+    mismatched_id: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """One item's result, with all its children in order (those of PARTs first)."""
+
+    result: ItemResult
+    children: tuple[ChildReport, ...] = ()
+
+
+class _Contradiction(Exception):
+    def __init__(self, reason: str, detail: str, *, mismatched_id: bool = False) -> None:
+        super().__init__(reason)
+        self.invalid = Invalid(reason, detail, mismatched_id)
+
+
+def verify(
+    delivery: Delivery, result: Result, parts: Parts, keep: Keep, knobs: Knobs
+) -> Sequence[Verified] | Invalid:
+    """Check a RESULT whose parts are all here against the delivery that it answers."""
+    try:
+        return _verify_all(delivery, result, parts, keep, knobs)
+    except _Contradiction as contradiction:
+        return contradiction.invalid
+
+
+def _verify_all(
+    delivery: Delivery, result: Result, parts: Parts, keep: Keep, knobs: Knobs
+) -> Sequence[Verified]:
+    if len(result.items) != len(delivery.leases):
+        raise _Contradiction(
+            "inventory", f"{len(result.items)} results for {len(delivery.leases)} items"
+        )
+    verified = [
+        _verify_item(delivery, number, item, parts, keep, knobs)
+        for number, item in enumerate(result.items)
+    ]
+    said = children_digest(child.digest for one in verified for child in one.children)
+    if said != result.children_digest:
+        raise _Contradiction("inventory", "the children are not those that were announced")
+    return verified
+
+
+def _verify_item(
+    delivery: Delivery, number: int, item: ItemResult, parts: Parts, keep: Keep, knobs: Knobs
+) -> Verified:
+    lease, work = delivery.leases[number], delivery.items[number]
+    if item.work_id != lease.work_id:
+        raise _Contradiction("work_id", f"{item.work_id} for {lease.work_id}", mismatched_id=True)
+    if not isinstance(item, NotRun) and item.input_id != work.input:
+        # A1: the target must have got the very bytes that the item names.
+        raise _Contradiction("input_id", f"{item.input_id} for {work.input}", mismatched_id=True)
+    match item:
+        case Executed():
+            children = (*parts.children_of(number), *item.children)
+            _verify_executed(item, children, parts, keep, knobs)
+            return Verified(item, children)
+        case Unsettled(cause=cause):
+            if cause not in _CAUSES:
+                raise _Contradiction("cause", cause[:_WORD_MAX])
+        case ExecutorDied(detail=detail, signal=signal):
+            if len(detail) > 8 * _WORD_MAX or not 0 <= signal <= 255:
+                raise _Contradiction("range", "evidence of an executor's death")
+        case NotRun():
+            pass
+        case _:
+            assert_never(item)
+    if parts.children_of(number):
+        raise _Contradiction("inventory", "children of an item that was not executed")
+    return Verified(item)
+
+
+def _verify_executed(
+    item: Executed, children: Sequence[ChildReport], parts: Parts, keep: Keep, knobs: Knobs
+) -> None:
+    if not item.outcome.is_verdict:
+        raise _Contradiction("outcome", item.outcome.value)
+    if len(children) > knobs.result_children:
+        raise _Contradiction("inventory", f"{len(children)} children")
+    if not is_ascending(item.edges):
+        raise _Contradiction("edges", "edges of the input")
+    flips = item.flips
+    counts = (
+        item.unstable,
+        item.generated,
+        item.dropped,
+        item.executions,
+        item.solver_us,
+        item.wall_us,
+        item.cpu_us,
+        item.rss_kib_max,
+        *(flips.sat, flips.unsat, flips.timeout, flips.unknown, flips.skipped),
+        *item.solved.values(),
+        0 if item.truncated is None else item.truncated,
+    )
+    if any(not 0 <= count <= _COUNT_MAX for count in counts):
+        raise _Contradiction("range", "a count is negative or absurd")
+    if not -1 <= item.exit_code <= 255 or not 0 <= item.signal <= 255:
+        raise _Contradiction("range", f"exit code {item.exit_code}, signal {item.signal}")
+    if item.generated < len({child.digest for child in children}):
+        raise _Contradiction("inventory", f"{item.generated} generated, {len(children)} children")
+    words = (*item.degraded, *item.solved, *item.opened, item.reason or "")
+    if len(words) > _WORDS_MAX or any(len(word) > 8 * _WORD_MAX for word in words):
+        raise _Contradiction("range", "too many or too long words")
+    for child in children:
+        _verify_child(child, parts, keep, knobs)
+
+
+def _verify_child(child: ChildReport, parts: Parts, keep: Keep, knobs: Knobs) -> None:
+    if child.data is None:
+        if keep is Keep.ALL and not parts.has_stored(child.digest):
+            raise _Contradiction("inventory", f"child {child.digest} came without its bytes")
+    elif input_id_of(child.data) != child.digest:
+        raise _Contradiction("digest", f"child {child.digest} has other bytes")
+    elif len(child.data) > knobs.input_bytes:
+        raise _Contradiction("range", f"a child of {len(child.data)} bytes")
+    if not is_ascending(child.edges):
+        raise _Contradiction("edges", f"edges of child {child.digest}")
+    within = (
+        0 <= child.site <= _SITE_MAX
+        and child.direction in (0, 1)
+        and 0 <= child.signal <= 255
+        and 0 <= child.unstable <= _COUNT_MAX
+        and 0 <= child.wall_us <= _COUNT_MAX
+        and len(child.how) <= _WORDS_MAX
+        and len(child.digest) == 64
+    )
+    if not within or not child.outcome.is_verdict:
+        raise _Contradiction("range", f"child {child.digest[:64]}")
+
+
+def is_not_exhaustive(result: Executed) -> bool:
+    """Whether a wall limit ended the execution, so that its children depend on time."""
+    return result.outcome is Outcome.TIMEOUT or "time" in result.degraded
+
+
+def to_decide(
+    lease: Lease, work: WorkItem, verified: Verified, generation: GenerationId, keep: Keep
+) -> Decide:
+    """Translate a verified execution into the operation that decides it."""
+    result = verified.result
+    assert isinstance(result, Executed)
+    distinct = {child.digest: child for child in reversed(verified.children)}
+    return Decide(
+        work_id=lease.work_id,
+        token=lease.token,
+        input_id=work.input,
+        keep=keep,
+        outcome=result.outcome,
+        exit_code=result.exit_code,
+        signal=result.signal,
+        edges=result.edges,
+        unstable=result.unstable,
+        generated=result.generated,
+        dropped=result.dropped,
+        children=tuple(_child(distinct[digest], generation) for digest in sorted(distinct)),
+        flips=result.flips,
+        solved=dict(result.solved),
+        executions=result.executions,
+        solver_us=result.solver_us,
+        wall_us=result.wall_us,
+        cpu_us=result.cpu_us,
+        degraded=result.degraded,
+        reason=result.reason,
+        follow_up=_follow_up(work, result, keep),
+        not_exhaustive=is_not_exhaustive(result),
+    )
+
+
+def _child(report: ChildReport, generation: GenerationId) -> Child:
+    item = WorkItem(generation, report.digest)
+    # Without a strategy both ids are the same, and one hash is enough.
+    work_id = work_id_of(item)
+    return Child(
+        input_id=report.digest,
+        data=report.data,
+        work_id=work_id,
+        state_id=state_id_of(item),
+        payload=encode_item(item),
+        how=report.how,
+        site=report.site,
+        direction=report.direction,
+        outcome=report.outcome,
+        signal=report.signal,
+        edges=report.edges,
+    )
+
+
+def _follow_up(work: WorkItem, result: Executed, keep: Keep) -> FollowUp | None:
+    """Return the rest of a truncated search. With keep=all the children are a function of the
+    input alone, limits included, so there is no rest."""
+    if keep is Keep.ALL or result.truncated is None or result.truncated <= (work.bound or 0):
+        return None
+    rest = WorkItem(
+        work.generation,
+        work.input,
+        focus=work.focus,
+        target=work.target,
+        bound=result.truncated,
+        strategy=work.strategy,
+    )
+    return FollowUp(work_id_of(rest), state_id_of(rest), encode_item(rest))

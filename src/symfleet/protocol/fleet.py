@@ -1,0 +1,193 @@
+"""Workers and their slots as their coordinator sees them.
+
+    JOINED ──READY──> OPEN ──silence──> PARKED ──twice the silence──> RESETTING ──spent──> LOST
+      ^                ^ └─ bad result ───│───────────────────────────^  │
+      │                └── READY(retired)─┘                              │
+      └─────────────────────────── reborn (a new incarnation) ───────────┘
+
+Only an OPEN slot gets work. A slot is a place with one life at a time; an incarnation that was
+replaced is remembered, so that its frames stay stale for ever. The table is the one that runs.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from symfleet.protocol.delivery import Delivery
+from symfleet.protocol.violations import Chronicle
+from symfleet.types import DispatchToken, Incarnation, SlotAddress
+
+_RETIRED_MAX: Final = 256
+LIVES_MAX: Final = 4096
+"""A slot that came back more often than this in one epoch is lost."""
+
+
+class SlotPhase(enum.StrEnum):
+    """Phases of a slot."""
+
+    JOINED = "joined"
+    OPEN = "open"
+    PARKED = "parked"
+    RESETTING = "resetting"
+    LOST = "lost"
+
+
+class SlotStep(enum.StrEnum):
+    """What may happen to a slot."""
+
+    READY = "ready"
+    SILENCE = "silence"
+    RETURNED = "returned"
+    RESET = "reset"
+    REBORN = "reborn"
+    GONE = "gone"
+
+
+_P = SlotPhase
+_E = SlotStep
+SLOT_TABLE: Final[dict[tuple[SlotPhase, SlotStep], SlotPhase]] = {
+    (_P.JOINED, _E.READY): _P.OPEN,
+    (_P.OPEN, _E.READY): _P.OPEN,
+    (_P.PARKED, _E.READY): _P.PARKED,
+    (_P.RESETTING, _E.READY): _P.RESETTING,
+    (_P.LOST, _E.READY): _P.LOST,
+    (_P.OPEN, _E.SILENCE): _P.PARKED,
+    (_P.PARKED, _E.RETURNED): _P.OPEN,
+    (_P.RESETTING, _E.RETURNED): _P.RESETTING,
+    (_P.JOINED, _E.RESET): _P.RESETTING,
+    (_P.OPEN, _E.RESET): _P.RESETTING,
+    (_P.PARKED, _E.RESET): _P.RESETTING,
+    (_P.RESETTING, _E.RESET): _P.RESETTING,
+    **{(phase, _E.REBORN): _P.JOINED for phase in _P},
+    **{(phase, _E.GONE): _P.LOST for phase in _P},
+}
+
+
+class WorkerPhase(enum.StrEnum):
+    """Phases of a worker rank."""
+
+    EXPECTED = "expected"
+    JOINED = "joined"
+    STOPPED = "stopped"
+    """It acknowledged the end (Q4)."""
+    LOST = "lost"
+
+
+@dataclass(slots=True)
+class Slot:
+    """One slot."""
+
+    place: SlotAddress
+    incarnation: Incarnation
+    joined_at: float
+    phase: SlotPhase = SlotPhase.JOINED
+    deliveries: list[Delivery] = field(default_factory=list)
+    evidence_at: float = 0.0
+    """Last sign of progress, or when the delivery at the head was sent."""
+    marked: bool = False
+    """A bad RESULT came whose header named no delivery."""
+    past: set[Incarnation] = field(default_factory=set)
+    retired: OrderedDict[DispatchToken, None] = field(default_factory=OrderedDict)
+    """Tokens that were settled or rolled back in this life, latest last."""
+    owed: set[DispatchToken] = field(default_factory=set)
+    """Those of them that were decided before their READY came."""
+    parked_for: frozenset[DispatchToken] = frozenset()
+    reset_tries: int = 0
+    reset_at: float = 0.0
+    """When the next reset is due."""
+    first_reset_at: float = 0.0
+
+    def retire(self, token: DispatchToken, *, owes_ready: bool) -> None:
+        """Remember that a token is over."""
+        self.retired[token] = None
+        if owes_ready:
+            self.owed.add(token)
+        while len(self.retired) > _RETIRED_MAX:
+            oldest, _ = self.retired.popitem(last=False)
+            self.owed.discard(oldest)
+
+    def begin_life(self, incarnation: Incarnation, now: float) -> None:
+        """Be a new incarnation, with nothing of the old one."""
+        assert not self.deliveries, "J6: nothing of an older life stays"
+        self.past.add(self.incarnation)
+        self.incarnation = incarnation
+        self.joined_at = now
+        self.retired.clear()
+        self.owed.clear()
+        self.marked = False
+        self.parked_for = frozenset()
+        self.reset_tries = 0
+
+
+@dataclass(slots=True)
+class WorkerRecord:
+    """One worker rank."""
+
+    rank: int
+    expected_at: float
+    phase: WorkerPhase = WorkerPhase.EXPECTED
+    host: str = ""
+    pid: int = 0
+    incarnation: Incarnation | None = None
+    slots: list[Slot] = field(default_factory=list)
+    heard_at: float = 0.0
+    told_at: float = 0.0
+    """When it was last sent something."""
+    knowledge: int = 0
+    """Version that it holds or was sent."""
+    solitary: bool = False
+    """A suspect runs alone on this rank."""
+    refused: bool = False
+    given_up: bool = False
+
+    @property
+    def name(self) -> str:
+        """How people are told about it."""
+        where = f" on {self.host}, process {self.pid}" if self.host else ""
+        return f"worker {self.rank}{where}"
+
+    @property
+    def busy(self) -> bool:
+        """Whether a delivery is in flight to it."""
+        return any(slot.deliveries for slot in self.slots)
+
+
+class Fleet:
+    """All workers of one coordinator."""
+
+    def __init__(self, ranks: Sequence[int], now: float, chronicle: Chronicle) -> None:
+        self.workers = {rank: WorkerRecord(rank, now) for rank in ranks}
+        self._chronicle = chronicle
+
+    def slots(self) -> Iterator[Slot]:
+        """Yield the slots of all workers that joined, whatever became of them."""
+        for worker in self.workers.values():
+            yield from worker.slots
+
+    def slot(self, rank: int, number: int | None) -> Slot | None:
+        """Return a slot of a joined worker."""
+        worker = self.workers.get(rank)
+        if worker is None or number is None or not 0 <= number < len(worker.slots):
+            return None
+        return worker.slots[number]
+
+    def at(self, place: SlotAddress) -> Slot:
+        """Return the slot of a place that exists."""
+        return self.workers[place.rank].slots[place.slot]
+
+    def step(self, now: float, slot: Slot, step: SlotStep) -> None:
+        """Move a slot by the table."""
+        after = SLOT_TABLE.get((slot.phase, step))
+        if after is None:
+            raise self._chronicle.broken(f"a slot that is {slot.phase} met: {step}", slot.place)
+        if after is not slot.phase:
+            self._chronicle.note(now, f"{slot.phase} -> {after} ({step})", slot.place)
+        slot.phase = after
+
+    def in_phase(self, phase: WorkerPhase) -> Sequence[WorkerRecord]:
+        """Return the workers of a phase."""
+        return [worker for worker in self.workers.values() if worker.phase is phase]

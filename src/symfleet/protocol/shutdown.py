@@ -1,0 +1,198 @@
+"""The end of an epoch: STOP, acknowledgements, what is left goes back, the verdict.
+
+    RUNNING ──ending──> STOPPING ──acknowledged, or the grace is over──> CLOSING ──> FINISHED
+
+Every answering worker is stopped and acknowledged within `shutdown_grace_s`; the others are named
+(Q4). In STOPPING results are still decided. CLOSING is one turn: leases go back, faults are
+counted, acknowledgements recorded, and last the verdict is written. After a control failure (69,
+70, 74) nothing changes the frontier any more, and the next epoch takes the leases back.
+
+A finished run ends with 2 instead of 0 when messages were quarantined, results were invalid, items
+are deferred or poisoned, executions were cut off by a wall limit in a run that was to be
+exhaustive, or a worker did not acknowledge; `accept_faults` makes it 0.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from symfleet.errors import ExitCode
+from symfleet.protocol.core import Core, Ending
+from symfleet.protocol.delivery import Phase, Undo
+from symfleet.protocol.events import Finish, Publish
+from symfleet.protocol.fleet import WorkerPhase, WorkerRecord
+from symfleet.protocol.messages import Stop
+from symfleet.protocol.operations import CloseEpoch, RecordAck
+from symfleet.protocol.settle import Settlement
+
+_DRAIN_MARGIN_S: Final = 10.0
+_FAULTS_OF_VERDICT: Final = (
+    "quarantined_results",
+    "quarantined_ready",
+    "quarantined_frames",
+    "invalid_results",
+)
+
+
+class RunPhase(enum.StrEnum):
+    """Phases of an epoch."""
+
+    RUNNING = "running"
+    STOPPING = "stopping"
+    CLOSING = "closing"
+    FINISHED = "finished"
+
+
+class Shutdown:
+    """Brings an epoch to its end."""
+
+    def __init__(
+        self,
+        core: Core,
+        settlement: Settlement,
+        published: Callable[[], bool],
+        idle_window: Callable[[], float | None],
+    ) -> None:
+        self._core = core
+        self._settlement = settlement
+        self._published = published
+        self._idle_window = idle_window
+        self.phase = RunPhase.RUNNING
+        self.exit_code: int | None = None
+        self._drain_until = 0.0
+        self._deadline = 0.0
+        self._stop_at = 0.0
+        self._flushed = False
+        self._began = 0.0
+
+    def drain_left(self) -> float | None:
+        """Return how long running items may still finish; None while nothing ends."""
+        if self.phase is RunPhase.RUNNING:
+            return None
+        return max(0.0, self._drain_until - self._core.now)
+
+    # ---- a turn ---------------------------------------------------------------------------------
+
+    def begin_turn(self, *, drained: bool) -> None:
+        """Move on; in the last turn ask for the last operations."""
+        core, ending = self._core, self._core.ending
+        if ending is None:
+            return
+        if self.phase is RunPhase.RUNNING:
+            self._begin(ending)
+        elif core.now + ending.drain_s < self._drain_until:
+            # A second request makes the end faster.
+            self._drain_until = core.now + ending.drain_s
+            self._stop_at = core.now
+        if self.phase is RunPhase.STOPPING:
+            self._take_back_from_stopped()
+            done = drained and not self._missing(WorkerPhase.JOINED, WorkerPhase.EXPECTED)
+            done = done and not core.outbox.asking and (ending.control or self._is_published())
+            if done or core.now >= self._deadline:
+                self._close(ending)
+            elif core.now >= self._stop_at:
+                self._say_stop()
+
+    def end_turn(self) -> None:
+        """Finish once the verdict is durable, or could not be made so."""
+        core, ending = self._core, self._core.ending
+        if self.phase is not RunPhase.CLOSING or ending is None:
+            return
+        self.phase = RunPhase.FINISHED
+        assert self.exit_code is not None
+        core.outbox.act(Finish(ending.reason, self.exit_code, ending.restart))
+
+    def ledger_failed(self) -> None:
+        """The last transaction failed: there will be no verdict, and it ends all the same."""
+        self.end_turn()
+
+    def _begin(self, ending: Ending) -> None:
+        core, knobs = self._core, self._core.setup.knobs
+        self.phase = RunPhase.STOPPING
+        self._began = core.now
+        self._drain_until = core.now + ending.drain_s
+        grace = max(knobs.shutdown_grace_s, ending.drain_s + _DRAIN_MARGIN_S)
+        self._deadline = core.now + grace
+        self._stop_at = core.now
+        core.chronicle.note(core.now, f"ending: {ending.reason}", core.setup.rank)
+        if not ending.control:
+            core.frontier.give_back_claims()
+        self._say_stop()
+
+    def _say_stop(self) -> None:
+        core = self._core
+        self._stop_at = core.now + core.setup.knobs.repeat_s
+        drain_s = self.drain_left() or 0.0
+        for worker in self._missing(WorkerPhase.JOINED, WorkerPhase.EXPECTED):
+            core.send(worker.rank, Stop(drain_s))
+        for peer in core.setup.peers if core.setup.number == 0 else ():
+            core.send(peer, Stop(drain_s))
+
+    def _missing(self, *phases: WorkerPhase) -> Sequence[WorkerRecord]:
+        return [w for w in self._core.fleet.workers.values() if w.phase in phases]
+
+    def _take_back_from_stopped(self) -> None:
+        """What a stopped worker did not answer will never be answered."""
+        core = self._core
+        if core.ending is not None and core.ending.control:
+            return
+        for worker in core.fleet.in_phase(WorkerPhase.STOPPED):
+            for slot in worker.slots:
+                core.roll_back_slot(slot, Undo("cancelled", sent=True))
+
+    def _is_published(self) -> bool:
+        """Whether the files show everything; asks for it once."""
+        core = self._core
+        if self._published():
+            return True
+        if not self._flushed:
+            self._flushed = True
+            core.outbox.act(Publish(core.last_artefact, flush=True))
+        return False
+
+    def _close(self, ending: Ending) -> None:
+        core = self._core
+        self.phase = RunPhase.CLOSING
+        if not ending.control:
+            for delivery in list(core.in_flight):
+                if delivery.phase is not Phase.DECIDING:
+                    core.roll_back(delivery, Undo("cancelled", sent=True))
+            core.frontier.give_back_claims()
+        missing = tuple(
+            w.name for w in core.fleet.workers.values() if w.phase is not WorkerPhase.STOPPED
+        )
+        total = len(core.fleet.workers)
+        self.exit_code = self._verdict(ending, missing)
+        core.outbox.flush_faults()
+        core.outbox.ask(
+            RecordAck(
+                core.setup.number,
+                total - len(missing),
+                total,
+                missing,
+                self._idle_window() or 0.0,
+            )
+        )
+        if not ending.restart and core.setup.number == 0:
+            core.outbox.ask(CloseEpoch(ending.reason, self.exit_code))
+        for name in missing:
+            core.note("warning", "worker_unacknowledged", worker=name)
+
+    def _verdict(self, ending: Ending, missing: Sequence[str]) -> int:
+        core = self._core
+        if ending.exit_code != int(ExitCode.DONE) or core.setup.accept_faults:
+            return ending.exit_code
+        faulty = any(core.outbox.count(name) for name in _FAULTS_OF_VERDICT)
+        left = core.frontier.deferred + core.frontier.poisoned
+        cut_off = self._settlement.not_exhaustive and core.setup.until_quiescent
+        if faulty or left or missing or cut_off:
+            return int(ExitCode.FINISHED_WITH_FAULTS)
+        return int(ExitCode.DONE)
+
+    def deadlines(self) -> Iterator[float]:
+        """Yield when the end has something to do."""
+        if self.phase is RunPhase.STOPPING:
+            yield self._stop_at
+            yield self._deadline
