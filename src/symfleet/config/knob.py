@@ -132,11 +132,11 @@ def words(text: str, *, kind: Kind = Kind.WORDS, **more: Any) -> Any:
     return dataclasses.field(default=(), metadata={"knob": Knob(kind, text, **more)})
 
 
-def refusal(name: str, value: object, knob: Knob) -> UserError:
-    """Make the error for a value outside the allowed range."""
+def refusal(name: str, value: object, knob: Knob, where: str = "") -> UserError:
+    """Make the error for a value outside the allowed range; `where` it was said, if known."""
     return UserError(
         f"{name} cannot be {_shown(value)}",
-        where=name,
+        where=where or name,
         why=f"it must be {knob.allowed}",
         hint=f"`symfleet config explain {name}` tells what it does and its default",
     )
@@ -154,7 +154,7 @@ def _is_clean(value: object) -> bool:
     )
 
 
-def check_value(name: str, value: object, knob: Knob) -> None:
+def check_value(name: str, value: object, knob: Knob, where: str = "") -> None:
     """Raise UserError unless `value` is allowed. Booleans are no numbers, and infinity is none."""
     if value is None and knob.optional:
         return
@@ -175,34 +175,34 @@ def check_value(name: str, value: object, knob: Knob) -> None:
         case Kind.WORDS | Kind.COMMAND:
             good = isinstance(value, tuple) and all(_is_clean(word) for word in value)
     if not good:
-        raise refusal(name, value, knob)
+        raise refusal(name, value, knob, where)
 
 
-def read_value(name: str, raw: object, knob: Knob) -> Value:
-    """Make a checked value of what a flag, the environment or a TOML file holds.
+def read_value(name: str, raw: object, knob: Knob, where: str = "") -> Value:
+    """Make a checked value of what a flag, the environment or a TOML file (`where`) holds.
 
     Texts may carry a unit ("90s", "5m", "2GiB"); a bare number is in the setting's own unit.
     """
-    value = _read_text(name, raw, knob) if isinstance(raw, str) else raw
+    value = _read_text(name, raw, knob, where) if isinstance(raw, str) else raw
     if knob.kind in {Kind.WORDS, Kind.COMMAND} and isinstance(value, list):
         value = tuple(value)
     if knob.kind is Kind.NUMBER and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    check_value(name, value, knob)
+    check_value(name, value, knob, where)
     return value  # type: ignore[return-value]
 
 
-def _read_text(name: str, raw: str, knob: Knob) -> Value:
+def _read_text(name: str, raw: str, knob: Knob, where: str) -> Value:
     match knob.kind:
         case Kind.COUNT | Kind.NUMBER:
             if knob.optional and raw.strip().lower() in {"none", "auto"}:
                 return None
-            return _read_quantity(name, raw, knob)
+            return _read_quantity(name, raw, knob, where)
         case Kind.SWITCH:
             lowered = raw.strip().lower()
             if lowered in _YES | _NO:
                 return lowered in _YES
-            raise refusal(name, raw, knob)
+            raise refusal(name, raw, knob, where)
         case Kind.CHOICE | Kind.TEXT:
             return raw
         case Kind.WORDS:
@@ -213,22 +213,22 @@ def _read_text(name: str, raw: str, knob: Knob) -> Value:
             except ValueError as error:
                 raise UserError(
                     f"{name} is not a command line",
-                    where=_shown(raw),
+                    where=where or name,
                     why=str(error),
                     hint="quote it as for a shell",
                 ) from error
 
 
-def _read_quantity(name: str, raw: str, knob: Knob) -> int | float:
+def _read_quantity(name: str, raw: str, knob: Knob, where: str) -> int | float:
     match = _QUANTITY.fullmatch(raw)
     scales = _SCALES.get(knob.unit, {})
     if match is None or (match[2] and match[2].lower() not in scales):
-        raise refusal(name, raw, knob)
+        raise refusal(name, raw, knob, where)
     scale = scales[match[2].lower()] if match[2] else 1
     amount = float(match[1].replace("_", "")) if "." in match[1] else int(match[1])
     scaled = amount * scale
     if knob.kind is Kind.COUNT:
         if scaled != int(scaled):
-            raise refusal(name, raw, knob)
+            raise refusal(name, raw, knob, where)
         return int(scaled)
     return float(scaled)

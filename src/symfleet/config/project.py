@@ -39,5 +39,5 @@ def _toml(value: object) -> str:
         case tuple():
             return "[" + ", ".join(_toml(word) for word in value) + "]"
         case _:
-            # JSON's escapes are TOML's, but for DEL and lone surrogates of undecodable arguments.
-            return json.dumps(str(value)).replace("\x7f", "\\u007f")
+            # JSON's escapes of control characters are TOML's; JSON lets DEL stand as it is.
+            return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -72,7 +72,7 @@ def resolve(
                 values[name], origins[name] = value, "campaign"
     if file is not None:
         for name, raw in _flatten(read_toml(file), str(file)).items():
-            values[name] = read_value(name, raw, SETTINGS[name].knob)
+            values[name] = read_value(name, raw, SETTINGS[name].knob, str(file))
             origins[name] = str(file)
     by_variable = {
         setting.variable: setting for setting in SETTINGS.values() if not setting.knob.hidden
@@ -83,11 +83,13 @@ def resolve(
             _refuse_misspelt_variable(variable, by_variable)
             continue
         name = setting_or_none.name
-        values[name] = read_value(name, raw_text, setting_or_none.knob)
+        values[name] = read_value(name, raw_text, setting_or_none.knob, variable)
         origins[name] = variable
     for name, raw in flags.items():
-        values[name] = read_value(name, raw, SETTINGS[name].knob)
-        origins[name] = "command line" if SETTINGS[name].knob.hidden else SETTINGS[name].flag
+        setting = SETTINGS[name]
+        origin = "command line" if setting.knob.hidden else setting.flag
+        values[name] = read_value(name, raw, setting.knob, origin)
+        origins[name] = origin
     return Resolved(_build(values), origins)
 
 
