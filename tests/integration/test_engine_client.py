@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import pytest
 
 from symfleet.config.environment import inherited_environment
@@ -108,8 +109,10 @@ def misbehave(slots: list[Slot], tmp_path: Path, **limits: int) -> Slot:
 def test_children_are_the_regular_files_of_the_output_folder(
     slots: list[Slot], tmp_path: Path
 ) -> None:
-    words = (*program("two.py"), str(tmp_path / "runs"), "0")
-    slot = start(slots, tmp_path, command_setup(*words), selftest=True)
+    setup = msgspec.structs.replace(
+        command_setup(*program("two.py")), env={"RUNS": str(tmp_path / "runs"), "SECONDS": "0"}
+    )
+    slot = start(slots, tmp_path, setup, selftest=True)
     ready = slot.wait(ExecutorReady)
     assert ready.edges == 0
     assert len(ready.build) == 64

@@ -7,8 +7,8 @@ import time
 
 with open(sys.argv[1], "rb") as file:
     digest = hashlib.sha256(file.read()).hexdigest()
-log = os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+log = os.open(os.environ["RUNS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 os.write(log, f"{digest}\n".encode())
-time.sleep(float(sys.argv[4]))
+time.sleep(float(os.environ["SECONDS"]))
 with open(os.path.join(sys.argv[2], "child"), "wb") as file:
     file.write(b"CHILD")

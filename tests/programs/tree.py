@@ -8,9 +8,9 @@ import time
 
 with open(sys.argv[1], "rb") as file:
     data = file.read()
-log = os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+log = os.open(os.environ["RUNS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 os.write(log, f"{hashlib.sha256(data).hexdigest()}\n".encode())
-time.sleep(float(sys.argv[4]))
+time.sleep(float(os.environ["SECONDS"]))
 node = int(data)
 for child in {2 * node + 1, 2 * node + 2, (7 * node + 3) % 150}:
     if child < 150:

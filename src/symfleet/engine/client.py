@@ -85,7 +85,6 @@ class ExecutorClient:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={k: v for k, v in env.items() if not k.startswith(_MPI_PREFIXES)},
-                cwd=work_dir,
             )
         except OSError as error:
             self._start_error = f"{start.setup.engine[0]}: {error.strerror}"

@@ -90,7 +90,6 @@ def start_child(
     stdout: int | IO[bytes],
     stderr: int | IO[bytes],
     env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
     limits: ChildLimits | None = None,
     controlling_terminal: bool = False,
 ) -> subprocess.Popen[bytes]:
@@ -120,7 +119,6 @@ def start_child(
         stdout=stdout,
         stderr=stderr,
         env=None if env is None else dict(env),
-        cwd=cwd,
         start_new_session=True,
         preexec_fn=before_exec,  # noqa: PLW1509 - see the module's notes
     )

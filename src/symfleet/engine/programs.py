@@ -94,7 +94,6 @@ def run_program(
     *,
     input_path: Path | None,
     env: Mapping[str, str],
-    cwd: Path,
     limits: ProgramLimits,
     solitary: bool,
     supervision: Supervision,
@@ -107,7 +106,7 @@ def run_program(
     memory_before = processes.oom_kills()
     started = time.monotonic()
     try:
-        child = _start(argv, input_path, env, cwd, limits)
+        child = _start(argv, input_path, env, limits)
     except OSError as error:
         return ProgramRun(Outcome.ERROR, error.errno or 1, 0, 0, 0, 0, cut_short=False)
     watch = _Watch()
@@ -143,7 +142,6 @@ def _start(
     argv: Sequence[str],
     input_path: Path | None,
     env: Mapping[str, str],
-    cwd: Path,
     limits: ProgramLimits,
 ) -> subprocess.Popen[bytes]:
     with Path(input_path or os.devnull).open("rb") as stdin:
@@ -153,7 +151,6 @@ def _start(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=env,
-            cwd=cwd,
             limits=processes.ChildLimits(
                 open_files=limits.open_files or None,
                 cpu_s=-(-limits.cpu_ms // 1000) or None,

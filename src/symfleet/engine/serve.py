@@ -168,7 +168,6 @@ class Server:
             command.argv,
             input_path=layout.input if command.stdin else None,
             env=command.env,
-            cwd=layout.root,
             limits=ProgramLimits(
                 wall_ms=min(walls, default=0),
                 cpu_ms=limits.get("cpu_ms", 0),

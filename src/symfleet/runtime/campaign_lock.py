@@ -1,8 +1,8 @@
 """OUT/job.lock: one live job for a campaign.
 
 The lock is a `flock`, so the kernel drops it with its holder, however that died; its text only
-tells people who holds it. A lock is never broken by age (L8): the wait ends at a monotonic deadline and
-names the holder.
+tells people who holds it. A lock is never broken by age (L8): the wait ends at a monotonic
+deadline and names the holder.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ import select
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -269,7 +268,7 @@ class Launch:
             self._executed += after.decisions
             if after.reason is not None and after.reason != plans.RESTART_REASON:
                 return self._exit_code(after)
-        if self._signals.count:
+        if self._is_asked():
             self._tell("stopped; `symfleet resume` goes on")
             return ExitCode.DONE
         self._check_start(end)
@@ -284,8 +283,12 @@ class Launch:
         closed = opened and after is not None and after.reason is not None
         why = "slots were lost" if closed else "the job died"
         self._tell(f"{why}; opening the next epoch" + (f" in {delay_s:g} s" if delay_s else ""))
-        self._wait(delay_s, lambda: self._signals.count > 0)
-        return ExitCode.DONE if self._signals.count else None
+        self._wait(delay_s)
+        return ExitCode.DONE if self._is_asked() else None
+
+    def _is_asked(self) -> bool:
+        """Whether somebody asked for the end."""
+        return self._signals.count > 0
 
     def _check_start(self, end: EpochEnd) -> None:
         """Raise HostError when mpirun itself cannot start anything."""
@@ -307,9 +310,9 @@ class Launch:
             return ExitCode.CRASHES_FOUND
         return code
 
-    def _wait(self, seconds: float, is_over: Callable[[], bool]) -> None:
+    def _wait(self, seconds: float) -> None:
         deadline = self._clock.monotonic() + seconds
-        while self._clock.monotonic() < deadline and not is_over():
+        while self._clock.monotonic() < deadline and not self._is_asked():
             self._clock.sleep(_TICK_S)
 
     def _tell(self, line: str) -> None:

@@ -1,10 +1,19 @@
-"""Configurations of small campaigns whose engine is a program of a few lines."""
+"""Small campaigns whose engine is a program of a few lines.
+
+The program is called with the input's path and the output folder; RUNS names a log, where it
+appends the digest of each input that it runs, and SECONDS how long it should take: so every
+execution can be counted from outside the campaign.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from symfleet.clock import SystemClock
 from symfleet.config.model import (
     Advanced,
     CampaignConfig,
@@ -13,34 +22,155 @@ from symfleet.config.model import (
     Stop,
     Target,
 )
+from symfleet.coverage.generation import engine_build_of, generation_key
+from symfleet.ledger.contract import LedgerReader, LedgerStatus
+from symfleet.runtime.engines import engine_command
+from symfleet.runtime.identity import version
+from symfleet.runtime.stores import OpenedLedger, open_ledger, open_reader
+from symfleet.testing.jobs import Job, until
 
 
-def program_campaign(
-    out: Path,
-    seeds: Path,
-    program: Path,
-    log: Path,
-    *,
-    slots: int,
-    seconds: float = 0.0,
-    stop: Stop | None = None,
-    advanced: Advanced | None = None,
-) -> CampaignConfig:
-    """Return a campaign that explores everything that `program` yields.
+class ProgramCampaign:
+    """One campaign folder, its seeds, its engine program, and all launches that a test makes."""
 
-    The program is called with the input, the output folder, `log` (where it appends the digest of
-    each input that it runs) and the seconds that it should take."""
-    words = (sys.executable, "-S", "-E", str(program), "@@", "@out", str(log), f"{seconds:g}")
-    return CampaignConfig(
-        target=Target(
-            argv=(sys.executable,),
-            seed_paths=(str(seeds),),
-            keep="all",
-            engine="command",
-            engine_command=words,
-        ),
-        resources=Resources(jobs=slots),
-        stop=stop or Stop(until_quiescent=True),
-        output=Output(out_dir=str(out), screen="none"),
-        advanced=advanced or Advanced(),
-    )
+    def __init__(
+        self,
+        folder: Path,
+        program: Path,
+        seeds: Mapping[str, bytes],
+        *,
+        slots: int = 2,
+        seconds: float = 0.0,
+    ) -> None:
+        """Write `seeds` (name -> bytes) below `folder`; nothing is launched yet."""
+        self.folder = folder
+        self.out = folder / "out"
+        self.seeds = folder / "seeds"
+        self.log = folder / "runs.log"
+        self.tmp = folder / "tmp"
+        self.program = program
+        self.slots = slots
+        self.seconds = seconds
+        self.jobs: list[Job] = []
+        for made in (self.seeds, self.tmp):
+            made.mkdir(parents=True)
+        for name, data in seeds.items():
+            (self.seeds / name).write_bytes(data)
+
+    def config(
+        self,
+        *,
+        seconds: float | None = None,
+        stop: Stop | None = None,
+        advanced: Advanced | None = None,
+    ) -> CampaignConfig:
+        """Return the configuration of one launch; `seconds` that an execution takes."""
+        takes = self.seconds if seconds is None else seconds
+        words = (sys.executable, "-S", "-E", str(self.program), "@@", "@out")
+        return CampaignConfig(
+            target=Target(
+                argv=(sys.executable,),
+                seed_paths=(str(self.seeds),),
+                keep="all",
+                engine="command",
+                engine_command=words,
+                env=(f"RUNS={self.log}", f"SECONDS={takes:g}"),
+            ),
+            resources=Resources(jobs=self.slots),
+            stop=stop or Stop(until_quiescent=True),
+            output=Output(out_dir=str(self.out), screen="none", status_period_s=0.2),
+            advanced=advanced or Advanced(),
+        )
+
+    def job(
+        self,
+        *,
+        seconds: float | None = None,
+        stop: Stop | None = None,
+        advanced: Advanced | None = None,
+        launcher: Sequence[str] = (sys.executable, "-m", "symfleet.testing.launch"),
+        env: Mapping[str, str] | None = None,
+    ) -> Job:
+        """Return a launch that is not started."""
+        scratch = self.folder / f"launch{len(self.jobs)}"
+        scratch.mkdir()
+        config = self.config(seconds=seconds, stop=stop, advanced=advanced)
+        made = Job(config, scratch, launcher=launcher, env={"TMPDIR": str(self.tmp), **(env or {})})
+        self.jobs.append(made)
+        return made
+
+    def close(self) -> None:
+        """End what is left of all launches."""
+        for job in self.jobs:
+            job.end()
+
+    # ---- looking -----------------------------------------------------------------------------
+
+    def runs(self) -> list[str]:
+        """Return the digest of each input that was run, in order."""
+        return self.log.read_text().split() if self.log.exists() else []
+
+    def reader(self) -> contextlib.AbstractContextManager[LedgerReader]:
+        """Open the ledger for reading."""
+        return open_reader(self.out)
+
+    def status(self) -> LedgerStatus:
+        """Return a snapshot of a ledger whose audit finds nothing."""
+        with self.reader() as reader:
+            findings = list(reader.audit())
+            assert findings == [], findings
+            return reader.status()
+
+    def decisions(self) -> int:
+        """Return how many decisions there are; 0 without a ledger."""
+        if not (self.out / "ledger.db").exists():
+            return 0
+        with self.reader() as reader:
+            return reader.status().decisions
+
+    def wait_for_decision(self, job: Job, within_s: float = 30.0) -> None:
+        """Wait for a decision that is not there yet."""
+        before = self.decisions()
+        until(
+            "a decision is made",
+            lambda: self.decisions() > before or not job.is_running,
+            within_s,
+        )
+
+    def corpus_files(self) -> dict[str, bytes]:
+        """Return name -> bytes of all published inputs."""
+        folder = self.out / "corpus"
+        return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    # ---- arranging ---------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def owned(self) -> Iterator[OpenedLedger]:
+        """Own the ledger, as a job would, made when there is none."""
+        config = self.config()
+        self.out.mkdir(exist_ok=True)
+        key = generation_key(
+            config,
+            Path(sys.executable),
+            engine_build_of(engine_command(config), version()),
+        )
+        opened = open_ledger(config, key, SystemClock())
+        try:
+            yield opened
+        finally:
+            opened.ledger.close()
+
+    def tamper(self, statement: str, values: Sequence[object] = ()) -> None:
+        """Change the ledger behind its back: triggers are put aside and set again."""
+        with contextlib.closing(sqlite3.connect(self.out / "ledger.db")) as connection:
+            triggers = connection.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+            ).fetchall()
+            for name, _ in triggers:
+                connection.execute(f"DROP TRIGGER {name}")
+            connection.execute("PRAGMA ignore_check_constraints = 1")
+            changed = connection.execute(statement, tuple(values)).rowcount
+            for _, sql in triggers:
+                connection.execute(sql)
+            connection.commit()
+            assert changed > 0, "nothing was changed"
