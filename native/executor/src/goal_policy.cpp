@@ -1,0 +1,34 @@
+#include "goal_policy.h"
+
+#include <bit>
+#include <cstring>
+
+namespace sf {
+
+bool GoalPolicy::admit(uint64_t context) {
+  if (visits.size() >= EntriesMax)
+    visits.clear();
+  uint32_t before = visits[context]++;
+  return std::popcount(before) <= 1;
+}
+
+const GoalPolicy::Known *GoalPolicy::recall(uint64_t query) const {
+  auto it = answers.find(query);
+  return it == answers.end() ? nullptr : &it->second;
+}
+
+void GoalPolicy::remember(uint64_t query, Known known) {
+  if (answers.size() >= EntriesMax)
+    answers.clear();
+  answers[query] = std::move(known);
+}
+
+bool GoalPolicy::firstTime(const Digest &digest) {
+  if (tried.size() >= EntriesMax)
+    tried.clear();
+  uint64_t key;
+  std::memcpy(&key, digest.data(), sizeof key);
+  return tried.insert(key).second;
+}
+
+} // namespace sf

@@ -1,0 +1,43 @@
+// What is not worth asking again (`keep` = novel only).
+#pragma once
+
+#include "evaluator.h"
+#include "sha256.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace sf {
+
+/// Memory of one process over its executions. It only saves work: forgetting
+/// everything (which it does when it is full) changes no answer. It never
+/// closes a branch: a context that was tried n times is tried again at its
+/// 2^k-th visit, and a refutation holds for one slice.
+class GoalPolicy {
+public:
+  /// Count a visit of a goal in its context; answers whether to try it.
+  bool admit(uint64_t context);
+
+  /// The outcome of an equal goal and slice, if known.
+  struct Known {
+    const char *how; // which step met it; null: it was refuted
+    Assignment assignment;
+  };
+  const Known *recall(uint64_t query) const;
+  void remember(uint64_t query, Known known);
+
+  /// Answers whether these bytes are tried for the first time.
+  bool firstTime(const Digest &digest);
+
+private:
+  static constexpr size_t EntriesMax = 1u << 20;
+
+  std::unordered_map<uint64_t, uint32_t> visits;
+  std::unordered_map<uint64_t, Known> answers;
+  std::unordered_set<uint64_t> tried;
+};
+
+} // namespace sf

@@ -1,0 +1,240 @@
+#include "inversion.h"
+#include "semantics.h"
+
+#include <algorithm>
+
+namespace sf {
+namespace {
+
+/// One attempt: wanted values on their way from the goal to the input.
+class Descent {
+public:
+  Descent(const Trace &recorded, unsigned number) : trace(recorded), choices(number) {}
+
+  /// Answers false when this way is barred.
+  bool run(const Condition &goal);
+  /// Tell whether higher numbers would repeat choices already made.
+  bool exhausted() const { return choices > 0; }
+  Assignment assignment() const;
+
+private:
+  static constexpr unsigned StepsMax = 4096;
+
+  bool push(const Condition &wanted);
+  bool pushBinary(const sf_row &row, uint64_t wanted);
+  bool pushArithmetic(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
+                      uint64_t wanted);
+  bool pushComparison(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
+                      uint64_t wanted);
+  bool pushTable(const sf_row &row, uint64_t wanted);
+  bool setInput(const sf_row &row, uint64_t wanted);
+  bool want(uint32_t label, uint64_t value) {
+    if (value > lowBits(trace.width(label)))
+      return false;
+    work.push_back({label, value});
+    return true;
+  }
+  unsigned choose(unsigned options) {
+    unsigned chosen = choices % options;
+    choices /= options;
+    return chosen;
+  }
+
+  const Trace &trace;
+  unsigned choices;
+  std::vector<Condition> work;
+  Assignment bytes;
+};
+
+bool Descent::run(const Condition &goal) {
+  work.push_back(goal);
+  for (unsigned step = 0; !work.empty(); ++step) {
+    if (step == StepsMax)
+      return false;
+    Condition wanted = work.back();
+    work.pop_back();
+    if (!push(wanted))
+      return false;
+  }
+  return !bytes.empty();
+}
+
+bool Descent::push(const Condition &wanted) {
+  const sf_row &row = trace.rows[wanted.label];
+  const uint64_t value = wanted.value, mask = lowBits(row.bits);
+  if (trace.bytes[wanted.label] == 0)
+    return trace.seed[wanted.label] == value;
+  if (isBinary(row.op))
+    return pushBinary(row, value);
+  switch (row.op) {
+  case SF_OP_INPUT:
+    return setInput(row, value);
+  case SF_OP_ZEXT:
+    return want(row.a, value);
+  case SF_OP_SEXT: {
+    uint64_t low = value & lowBits(row.aux);
+    return (uint64_t(asSigned(low, row.aux)) & mask) == value && want(row.a, low);
+  }
+  case SF_OP_EXTRACT:
+    return want(row.a, (trace.seed[row.a] & ~(mask << row.aux)) | value << row.aux);
+  case SF_OP_CONCAT:
+    return want(row.b, value & lowBits(row.aux)) && want(row.a, value >> row.aux);
+  case SF_OP_ITE: {
+    // Keep the condition and change the arm that is taken, or take the other.
+    bool taken = trace.seed[row.a];
+    bool other = choose(2);
+    if (other && !want(row.a, !taken))
+      return false;
+    return want(taken != other ? row.b : row.c, value);
+  }
+  case SF_OP_BSWAP:
+    return want(row.a, __builtin_bswap64(value) >> (64 - row.bits));
+  case SF_OP_CTPOP:
+    return value <= row.bits && want(row.a, lowBits(unsigned(value)));
+  case SF_OP_CTLZ:
+    return value <= row.bits &&
+           want(row.a, value == row.bits ? 0 : uint64_t(1) << (row.bits - 1 - value));
+  case SF_OP_CTTZ:
+    return value <= row.bits && want(row.a, value == row.bits ? 0 : uint64_t(1) << value);
+  case SF_OP_TABLE:
+    return pushTable(row, value);
+  }
+  return false;
+}
+
+bool Descent::setInput(const sf_row &row, uint64_t wanted) {
+  for (unsigned i = 0; i < row.bits / 8u; ++i) {
+    ByteChange change{uint32_t(row.k + i), uint8_t(wanted >> (8 * i))};
+    auto at = std::ranges::lower_bound(bytes, change.offset, {}, &ByteChange::offset);
+    if (at != bytes.end() && at->offset == change.offset) {
+      if (at->value != change.value)
+        return false;
+    } else {
+      bytes.insert(at, change);
+    }
+  }
+  return true;
+}
+
+/// Choose among the byte values whose element is the wanted one.
+bool Descent::pushTable(const sf_row &row, uint64_t wanted) {
+  std::vector<uint8_t> fitting;
+  for (unsigned i = 0; i < 256; ++i)
+    if (trace.tableElement(row, uint8_t(i)) == wanted)
+      fitting.push_back(uint8_t(i));
+  if (fitting.empty())
+    return false;
+  unsigned options = unsigned(std::min<size_t>(fitting.size(), 8));
+  // Spread over the whole list: neighbours tend to behave alike.
+  return want(row.a, fitting[choose(options) * fitting.size() / options]);
+}
+
+/// Let one operand change and keep the other as it is on the input.
+bool Descent::pushBinary(const sf_row &row, uint64_t wanted) {
+  bool canA = row.a && trace.bytes[row.a] != 0;
+  bool canB = row.b && trace.bytes[row.b] != 0;
+  bool changeB = canA && canB ? choose(2) == 1 : canB;
+  uint32_t side = changeB ? row.b : row.a;
+  uint32_t rest = changeB ? row.a : row.b;
+  uint64_t other = rest ? trace.seed[rest] : row.k;
+  return isComparison(row.op) ? pushComparison(row, side, other, changeB, wanted)
+                              : pushArithmetic(row, side, other, changeB, wanted);
+}
+
+/// The inverse of an odd number modulo 2^64 (Newton's iteration).
+uint64_t inverseOf(uint64_t odd) {
+  uint64_t inverse = odd;
+  for (int i = 0; i < 5; ++i)
+    inverse *= 2 - odd * inverse;
+  return inverse;
+}
+
+bool Descent::pushArithmetic(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
+                             uint64_t wanted) {
+  const unsigned bits = row.bits;
+  const uint64_t mask = lowBits(bits), current = trace.seed[side];
+  switch (row.op) {
+  case SF_OP_ADD:
+    return want(side, (wanted - other) & mask);
+  case SF_OP_SUB:
+    return want(side, (otherIsLeft ? other - wanted : wanted + other) & mask);
+  case SF_OP_XOR:
+    return want(side, wanted ^ other);
+  case SF_OP_AND:
+    return (wanted & ~other) == 0 && want(side, (current & ~other) | wanted);
+  case SF_OP_OR:
+    return (other & ~wanted) == 0 && want(side, (current & other) | (wanted & ~other));
+  case SF_OP_MUL: {
+    if (other == 0)
+      return wanted == 0;
+    unsigned zeros = unsigned(std::countr_zero(other));
+    if (wanted & lowBits(zeros))
+      return false;
+    return want(side, (wanted >> zeros) * inverseOf(other >> zeros) & (mask >> zeros));
+  }
+  case SF_OP_UDIV:
+    if (otherIsLeft)
+      return wanted != 0 && want(side, other / wanted);
+    return static_cast<unsigned __int128>(wanted) * other <= mask &&
+           want(side, wanted * other + (choose(2) ? 0 : current % std::max<uint64_t>(other, 1)));
+  case SF_OP_SDIV:
+    return !otherIsLeft && want(side, wanted * other & mask);
+  case SF_OP_UREM:
+    return !otherIsLeft && other != 0 && wanted < other &&
+           want(side, (current - current % other + wanted) & mask);
+  case SF_OP_SREM:
+    return !otherIsLeft && want(side, wanted);
+  case SF_OP_SHL:
+    if (otherIsLeft || other >= bits || (wanted & lowBits(unsigned(other))))
+      return false;
+    return want(side, (current & ~(mask >> other)) | wanted >> other);
+  case SF_OP_LSHR:
+    if (otherIsLeft || other >= bits || wanted > mask >> other)
+      return false;
+    return want(side, (current & lowBits(unsigned(other))) | wanted << other);
+  case SF_OP_ASHR:
+    if (otherIsLeft || other >= bits)
+      return false;
+    return want(side, ((current & lowBits(unsigned(other))) | wanted << other) & mask);
+  }
+  return false; // overflow flags
+}
+
+bool Descent::pushComparison(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
+                             uint64_t wanted) {
+  const uint64_t mask = lowBits(row.aux);
+  if (row.op == SF_OP_EQ || row.op == SF_OP_NE) {
+    if ((row.op == SF_OP_EQ) == (wanted == 1))
+      return want(side, other);
+    uint64_t different[] = {other + 1, other - 1, ~other, other ^ 0x20};
+    return want(side, different[choose(4)] & mask);
+  }
+  // Values at and around the border, and the extremes.
+  bool isSigned = row.op == SF_OP_SLT || row.op == SF_OP_SLE;
+  uint64_t lowest = isSigned ? uint64_t(1) << (row.aux - 1) : 0;
+  uint64_t highest = isSigned ? lowest - 1 : mask;
+  bool below = (wanted == 1) != otherIsLeft; // side on the lower end of the scale
+  uint64_t border[] = {other, below ? other - 1 : other + 1, below ? lowest : highest,
+                       below ? other - 2 : other + 2};
+  return want(side, border[choose(4)] & mask);
+}
+
+Assignment Descent::assignment() const { return bytes; }
+
+} // namespace
+
+Answer Inversion::solve(const Query &query, Workbench &bench) {
+  for (unsigned number = 0; number < AttemptsMax; ++number) {
+    Descent descent(bench.trace, number);
+    if (!descent.run(query.goal))
+      continue;
+    if (descent.exhausted())
+      break;
+    Assignment assignment = descent.assignment();
+    if (bench.accepts(query, assignment))
+      return {Verdict::Sat, std::move(assignment), false};
+  }
+  return {};
+}
+
+} // namespace sf

@@ -1,0 +1,22 @@
+// Ladder step 1: compute the input from the wanted value, backwards.
+#pragma once
+
+#include "query.h"
+
+namespace sf {
+
+/// Input-to-state inversion. The wanted value of the goal is pushed down
+/// through operations that can be undone (additions, xors, extensions, byte
+/// swaps, ...) until it reaches input bytes. Where several ways are open (which
+/// operand changes, which value satisfies `<`), an attempt's number, read as a
+/// mixed-radix numeral, chooses; the first `AttemptsMax` numerals are tried.
+class Inversion : public Step {
+public:
+  const char *name() const override { return "inversion"; }
+  Answer solve(const Query &query, Workbench &bench) override;
+
+private:
+  static constexpr unsigned AttemptsMax = 24;
+};
+
+} // namespace sf

@@ -1,0 +1,48 @@
+#include "ladder.h"
+#include "inversion.h"
+#include "scan.h"
+#include "smt.h"
+
+namespace sf {
+
+Ladder::Ladder() {
+  steps.push_back(std::make_unique<Inversion>());
+  steps.push_back(std::make_unique<Scan>());
+  steps.push_back(std::make_unique<Smt>());
+}
+
+Solution Ladder::solve(const Query &query, Workbench &bench, bool optimistic) {
+  bench.goalOnly.reset();
+  Solution solution;
+  for (const auto &step : steps) {
+    Answer answer = step->solve(query, bench);
+    solution.verdict = answer.verdict;
+    solution.byTime = answer.byTime;
+    if (answer.verdict == Verdict::Sat) {
+      solution.assignment = std::move(answer.assignment);
+      solution.how = step->name();
+      return solution;
+    }
+    if (answer.verdict == Verdict::Unsat)
+      break;
+  }
+  if (optimistic || solution.verdict != Verdict::Unsat)
+    tryGoalAlone(query, bench, solution);
+  return solution;
+}
+
+/// Use what an earlier step met on its way, else ask Z3 without the slice.
+void Ladder::tryGoalAlone(const Query &query, Workbench &bench, Solution &solution) {
+  if (!bench.goalOnly && !query.slice.empty()) {
+    Answer answer = steps.back()->solve({query.goal, {}}, bench);
+    solution.byTime |= answer.byTime;
+    if (answer.verdict == Verdict::Sat)
+      bench.goalOnly = std::move(answer.assignment);
+  }
+  if (bench.goalOnly) {
+    solution.assignment = std::move(bench.goalOnly);
+    solution.how = "optimistic";
+  }
+}
+
+} // namespace sf

@@ -1,0 +1,60 @@
+// The same expressions for many inputs at once.
+#pragma once
+
+#include "evaluator.h"
+#include "trace.h"
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sf {
+
+/// Evaluates up to `Width` assignments of a few bytes side by side, one row
+/// after the other, so that the loop over the lanes is vectorised.
+///
+/// This is what makes trying every value of a byte cheaper than one query.
+class Lanes {
+public:
+  static constexpr unsigned Width = 256;
+  using Bytes = std::array<uint8_t, Width>;
+  using Mask = std::bitset<Width>;
+
+  explicit Lanes(const Trace &trace);
+
+  /// Choose what is evaluated and which bytes vary (at most 8, ascending).
+  /// Answers false when more than `rowsMax` rows depend on them.
+  bool prepare(uint32_t label, std::span<const uint32_t> varying, size_t rowsMax);
+  /// Rows that one `run` computes.
+  size_t cost() const { return cone.size(); }
+  /// Evaluate with `values[i]` for the i-th varying byte: where has the label
+  /// the wanted value?
+  Mask run(std::span<const Bytes> values, uint64_t wanted);
+
+private:
+  using Column = std::array<uint64_t, Width>;
+  struct Step {
+    uint32_t row;
+    int32_t a, b, c; // column of an operand, or -1: a value that is the same everywhere
+    uint64_t x, y, z;
+  };
+  void plan(uint32_t label);
+  void execute(const Step &step, Column &out, std::span<const Bytes> values);
+  void readInput(const sf_row &row, Column &out, std::span<const Bytes> values);
+
+  const Trace &trace;
+  uint32_t target = 0;
+  std::vector<uint32_t> varyingBytes;
+  std::vector<uint32_t> cone;
+  std::vector<uint32_t> stack;
+  std::vector<uint32_t> stamps;
+  std::vector<int32_t> columnOf;
+  std::vector<Step> steps;
+  std::vector<Column> columns;
+  std::array<Column, 3> fixed; // operands that are the same in every lane
+  uint32_t generation = 0;
+};
+
+} // namespace sf

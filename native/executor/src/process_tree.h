@@ -1,0 +1,30 @@
+// What the kernel says about processes that descend from ours.
+#pragma once
+
+#include <cstdint>
+#include <sys/types.h>
+
+namespace sf {
+
+struct ProcessUse {
+  uint64_t rssKib = 0;
+  uint64_t cpuUs = 0;
+};
+
+/// Memory and CPU time of all members of a process group.
+ProcessUse useOfGroup(pid_t group);
+
+/// Memory and CPU time of one process; cheap.
+ProcessUse useOf(pid_t pid);
+
+/// Make orphans of our descendants ours, so that none can slip away.
+void adoptOrphans();
+
+/// Kill and reap every child of this process but `spared`. Whatever is our
+/// child is ours to kill: nothing else is ever signalled.
+void endChildrenExcept(pid_t spared);
+
+/// Kills by the kernel's memory killer since boot (0 when unknown).
+uint64_t kernelOomKills();
+
+} // namespace sf

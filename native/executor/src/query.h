@@ -1,0 +1,74 @@
+// One question for the solvers, and how a step answers it.
+#pragma once
+
+#include "evaluator.h"
+#include "execution_limits.h"
+#include "lanes.h"
+#include "path_constraints.h"
+#include "trace.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace sf {
+
+/// Find an input on which `goal` holds and the path up to it is the same.
+struct Query {
+  Condition goal;
+  std::vector<Condition> slice; // in the order of the path
+};
+
+enum class Verdict {
+  Sat,     ///< the assignment makes goal and slice true (evaluated)
+  Unsat,   ///< proven for this slice; says nothing of the branch elsewhere
+  Timeout, ///< a limit of the step was met
+  Unknown, ///< the step has nothing to say
+};
+
+struct Answer {
+  Verdict verdict = Verdict::Unknown;
+  Assignment assignment; // with Sat
+  bool byTime = false;   // a wall-clock limit decided
+};
+
+/// What the steps share while they work on one execution.
+struct Workbench {
+  Workbench(const Trace &recorded, const Limits &bounds)
+      : trace(recorded), limits(bounds), evaluator(recorded), lanes(recorded),
+        path(recorded, lanes) {}
+
+  const Trace &trace;
+  const Limits &limits;
+  Evaluator evaluator;
+  Lanes lanes;
+  PathConstraints path;
+
+  /// The first assignment that met the goal of the current query and broke its
+  /// slice: what the optimistic step falls back to.
+  std::optional<Assignment> goalOnly;
+
+  /// Evaluate a candidate against goal and slice. Nothing counts before this.
+  bool accepts(const Query &query, const Assignment &assignment) {
+    evaluator.assume(assignment);
+    if (!evaluator.holds(query.goal))
+      return false;
+    if (evaluator.holdAll(query.slice))
+      return true;
+    if (!goalOnly)
+      goalOnly = assignment;
+    return false;
+  }
+};
+
+/// One way to answer queries. Steps keep no state between queries, so that an
+/// answer depends on the query alone.
+class Step {
+public:
+  virtual ~Step() = default;
+  /// The word for it in `how`.
+  virtual const char *name() const = 0;
+  virtual Answer solve(const Query &query, Workbench &bench) = 0;
+};
+
+} // namespace sf

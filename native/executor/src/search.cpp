@@ -1,0 +1,201 @@
+#include "search.h"
+#include "mix.h"
+#include "monotonic.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace sf {
+
+Search::Search(const Trace &recorded, const RunRequest &wanted, const Limits &bounds, Keep mode,
+               Ladder &solvers, GoalPolicy &memory, Candidates &runner, Reporter &out, Done &result,
+               uint64_t deadlineUs)
+    : trace(recorded), request(wanted), limits(bounds), keep(mode), ladder(solvers), policy(memory),
+      candidates(runner), reporter(out), done(result), deadline(deadlineUs),
+      bench(recorded, bounds) {}
+
+void Search::run() {
+  for (const sf_event &event : trace.events) {
+    if (event.kind == SF_EV_EOF) {
+      extend(event);
+      continue;
+    }
+    bool isGoal = event.kind == SF_EV_BRANCH || event.kind == SF_EV_GOAL;
+    if (isGoal && !consider(event))
+      return;
+    if (event.kind == SF_EV_BRANCH)
+      bench.path.add({event.label, event.taken});
+    else if (event.kind == SF_EV_FACT)
+      bench.path.add({event.label, event.value, true});
+    if (event.kind == SF_EV_BRANCH) {
+      recent[1] = recent[0];
+      recent[0] = mix(event.site, uint64_t(event.aux) << 1 | event.taken);
+    }
+  }
+}
+
+/// Number a goal and try it. Answers false when a limit ends the search.
+bool Search::consider(const sf_event &event) {
+  uint64_t number = goals++;
+  if (number < request.bound)
+    return true;
+  if (limitReached()) {
+    done.truncated = number;
+    return false;
+  }
+  // A label that the path has fixed cannot have the other value.
+  bool pointless = bench.path.isSaid(event.label) || !inFocus(event.label) ||
+                   (keep == Keep::Novel && !policy.admit(contextOf(event)));
+  if (pointless)
+    ++done.flips.skipped;
+  else
+    attempt(event);
+  tick();
+  return true;
+}
+
+bool Search::limitReached() {
+  if (deadline && monotonicUs() >= deadline)
+    timeLimit = true;
+  return timeLimit || attempts >= limits.goals || done.children >= limits.children ||
+         childBytes >= limits.resultMib << 20;
+}
+
+bool Search::inFocus(uint32_t label) const {
+  if (keep == Keep::All || request.focus.empty())
+    return true;
+  for (const auto &interval : trace.sets.intervals(trace.bytes[label]))
+    for (auto [first, last] : request.focus)
+      if (interval.first <= last && first <= interval.last)
+        return true;
+  return false;
+}
+
+/// Where the path stands: the goal's branch, direction, and what came before.
+uint64_t Search::contextOf(const sf_event &event) const {
+  uint64_t goal = mix(event.site, uint64_t(event.aux) << 1 | event.taken);
+  return mix(mix(goal, recent[0]), recent[1]);
+}
+
+void Search::attempt(const sf_event &event) {
+  Query query{{event.label, uint64_t(!event.taken)}, bench.path.slice(event.label)};
+  uint64_t key =
+      mix(mix(trace.hash[event.label], query.goal.value), bench.path.sliceHash(query.slice));
+  // Equal goal and slice: equal answer, equal child.
+  if (!asked.insert(key).second) {
+    ++done.flips.skipped;
+    return;
+  }
+  if (keep == Keep::Novel && attemptKnown(event, query, key))
+    return;
+  ++attempts;
+  uint64_t from = monotonicUs();
+  // With `all`, what is refuted stays so: it would only add inputs that go
+  // elsewhere. Facts are not refutations, they are what we made concrete.
+  bool hasFact = std::ranges::any_of(query.slice, &Condition::fact);
+  Solution solution = ladder.solve(query, bench, keep == Keep::Novel || hasFact);
+  done.solverUs += monotonicUs() - from;
+  count(solution);
+  if (keep == Keep::Novel && solution.verdict == Verdict::Sat)
+    policy.remember(key, {solution.how, *solution.assignment});
+  if (keep == Keep::Novel && solution.verdict == Verdict::Unsat)
+    policy.remember(key, {nullptr, {}});
+  if (solution.assignment)
+    submit(apply(*solution.assignment), solution.how, event);
+}
+
+/// Use the answer to an equal query of an earlier execution.
+bool Search::attemptKnown(const sf_event &event, const Query &query, uint64_t key) {
+  const GoalPolicy::Known *known = policy.recall(key);
+  if (!known)
+    return false;
+  if (!known->how) {
+    ++done.flips.skipped;
+    return true;
+  }
+  if (!bench.accepts(query, known->assignment))
+    return false; // hashes collided
+  ++done.flips.sat;
+  submit(apply(known->assignment), known->how, event);
+  return true;
+}
+
+void Search::count(const Solution &solution) {
+  switch (solution.verdict) {
+  case Verdict::Sat:
+    ++done.flips.sat;
+    break;
+  case Verdict::Unsat:
+    ++done.flips.unsat;
+    break;
+  case Verdict::Timeout:
+    ++done.flips.timeout;
+    break;
+  case Verdict::Unknown:
+    ++done.flips.unknown;
+    break;
+  }
+  timeLimit |= solution.byTime && keep == Keep::All;
+  if (!solution.how)
+    return;
+  std::string_view how = solution.how;
+  (how == "inversion" ? done.how.inversion
+   : how == "scan"    ? done.how.scan
+   : how == "smt"     ? done.how.smt
+                      : done.how.optimistic) += 1;
+}
+
+/// Give the target the bytes that it asked for past the end. Not with `all`:
+/// a program that reads until the end of file would never be exhausted.
+void Search::extend(const sf_event &event) {
+  constexpr uint64_t GrowthMax = 4096;
+  uint64_t size = request.input.size();
+  if (keep == Keep::All || resizes >= ResizesMax || event.value <= size || limitReached())
+    return;
+  uint64_t wanted = std::min({event.value, limits.inputBytes, size + GrowthMax});
+  if (wanted <= size || !policy.admit(mix(mix(event.site, SF_EV_EOF), wanted)))
+    return;
+  ++resizes;
+  ++done.how.resize;
+  std::vector<uint8_t> bytes = request.input;
+  bytes.resize(wanted);
+  submit(std::move(bytes), "resize", event);
+}
+
+std::vector<uint8_t> Search::apply(const Assignment &assignment) const {
+  std::vector<uint8_t> bytes = request.input;
+  for (const ByteChange &change : assignment)
+    bytes[change.offset] = change.value;
+  return bytes;
+}
+
+/// Run a candidate and report it if it is to be kept.
+void Search::submit(std::vector<uint8_t> bytes, const char *how, const sf_event &event) {
+  if (bytes == request.input)
+    return;
+  Child child;
+  child.digest = sha256(bytes);
+  if (!distinct.emplace(reinterpret_cast<const char *>(child.digest.data()), 32).second ||
+      (keep == Keep::Novel && !policy.firstTime(child.digest)))
+    return;
+  Observation seen = candidates.observe(bytes, false);
+  done.cpuUs += seen.run.cpuUs;
+  ++done.generated;
+  if (keep == Keep::Novel && !seen.novel) {
+    ++done.dropped;
+    return;
+  }
+  child.id = request.id;
+  child.input = std::move(bytes);
+  child.how = how;
+  child.site = event.site;
+  child.direction = event.kind == SF_EV_EOF ? 0 : !event.taken;
+  child.run = seen.run;
+  child.edges = std::move(seen.edges);
+  child.unstable = seen.unstable;
+  ++done.children;
+  childBytes += child.input.size();
+  reporter.child(child);
+}
+
+} // namespace sf

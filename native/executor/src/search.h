@@ -1,0 +1,72 @@
+// From one recording to children: which goals, in which order, until when.
+#pragma once
+
+#include "candidates.h"
+#include "execution_limits.h"
+#include "goal_policy.h"
+#include "ladder.h"
+#include "query.h"
+#include "report.h"
+
+#include <functional>
+#include <optional>
+#include <unordered_set>
+
+namespace sf {
+
+/// Walks the events of one execution in the order of the path. Each branch is a
+/// goal (go the other way) and then a constraint on later goals.
+///
+/// With `keep` = all nothing but the input, the build and counted limits
+/// decides what is tried; `policy` is not asked.
+class Search {
+public:
+  Search(const Trace &recorded, const RunRequest &wanted, const Limits &bounds, Keep mode,
+         Ladder &solvers, GoalPolicy &memory, Candidates &runner, Reporter &out, Done &result,
+         uint64_t deadlineUs);
+
+  /// Fills in the counters of `done`.
+  void run();
+
+  /// Called between goals.
+  std::function<void()> tick = [] {};
+  uint64_t goalsSeen() const { return goals; }
+  bool metTimeLimit() const { return timeLimit; }
+
+private:
+  static constexpr unsigned ResizesMax = 4;
+
+  bool consider(const sf_event &event);
+  bool limitReached();
+  bool inFocus(uint32_t label) const;
+  uint64_t contextOf(const sf_event &event) const;
+  void attempt(const sf_event &event);
+  bool attemptKnown(const sf_event &event, const Query &query, uint64_t key);
+  void count(const Solution &solution);
+  void extend(const sf_event &event);
+  std::vector<uint8_t> apply(const Assignment &assignment) const;
+  void submit(std::vector<uint8_t> bytes, const char *how, const sf_event &event);
+
+  const Trace &trace;
+  const RunRequest &request;
+  const Limits &limits;
+  Keep keep;
+  Ladder &ladder;
+  GoalPolicy &policy;
+  Candidates &candidates;
+  Reporter &reporter;
+  Done &done;
+  uint64_t deadline; // 0 = none
+  Workbench bench;
+
+  uint64_t goals = 0; // numbered so far
+  uint64_t attempts = 0;
+  uint64_t childBytes = 0;
+  unsigned resizes = 0;
+  bool timeLimit = false;
+  uint64_t recent[2] = {0, 0}; // last branches, for the context
+  std::unordered_set<uint64_t> asked;
+  std::unordered_set<std::string> distinct; // digests of candidates
+};
+
+} // namespace sf

@@ -1,0 +1,10 @@
+// The engine behind the executor protocol.
+#pragma once
+
+namespace sf {
+
+/// Serve frames on standard input and output until `stop` or the end of file.
+/// Answers the exit code.
+int serve();
+
+} // namespace sf

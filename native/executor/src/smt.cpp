@@ -1,0 +1,308 @@
+#include "smt.h"
+#include "semantics.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <z3.h>
+
+namespace sf {
+namespace {
+
+struct ContextDeleter {
+  void operator()(Z3_context context) const { Z3_del_context(context); }
+};
+using Context = std::unique_ptr<std::remove_pointer_t<Z3_context>, ContextDeleter>;
+
+/// A context without reference counts: all terms live as long as it does.
+Context makeContext() {
+  Z3_config config = Z3_mk_config();
+  Z3_set_param_value(config, "model", "true");
+  Context context(Z3_mk_context(config));
+  Z3_del_config(config);
+  // Errors are read from Z3_get_error_code; the default would end the process.
+  Z3_set_error_handler(context.get(), nullptr);
+  return context;
+}
+
+class Translation {
+public:
+  Translation(Z3_context target, const Trace &recorded) : z3(target), trace(recorded) {}
+
+  /// Translate all rows below the labels. Answers false when there are more
+  /// than `rowsMax` of them.
+  bool translate(std::span<const Condition> conditions, size_t rowsMax);
+  Z3_ast assertion(const Condition &condition) {
+    return Z3_mk_eq(z3, terms.at(condition.label),
+                    number(condition.value, trace.width(condition.label)));
+  }
+  Assignment assignmentFrom(Z3_model model);
+
+private:
+  Z3_ast number(uint64_t value, unsigned bits) {
+    return Z3_mk_unsigned_int64(z3, value, Z3_mk_bv_sort(z3, bits));
+  }
+  Z3_ast byte(uint32_t offset) {
+    Z3_ast &term = bytes[offset];
+    if (!term)
+      term = Z3_mk_const(z3, Z3_mk_int_symbol(z3, int(offset)), Z3_mk_bv_sort(z3, 8));
+    return term;
+  }
+  Z3_ast toBit(Z3_ast condition) { return Z3_mk_ite(z3, condition, number(1, 1), number(0, 1)); }
+  Z3_ast row(const sf_row &row);
+  Z3_ast binary(const sf_row &row, Z3_ast x, Z3_ast y);
+  Z3_ast overflow(const sf_row &row, Z3_ast x, Z3_ast y);
+  Z3_ast input(const sf_row &row);
+  Z3_ast byteSwap(const sf_row &row, Z3_ast x);
+  Z3_ast countBits(const sf_row &row, Z3_ast x);
+  Z3_ast countZeros(const sf_row &row, Z3_ast x, bool leading);
+  Z3_ast table(const sf_row &row, Z3_ast x);
+
+  Z3_context z3;
+  const Trace &trace;
+  std::unordered_map<uint32_t, Z3_ast> terms;
+  std::unordered_map<uint32_t, Z3_ast> bytes;
+};
+
+bool Translation::translate(std::span<const Condition> conditions, size_t rowsMax) {
+  std::vector<uint32_t> stack, cone;
+  for (const Condition &condition : conditions)
+    stack.push_back(condition.label);
+  while (!stack.empty()) {
+    uint32_t top = stack.back();
+    stack.pop_back();
+    if (top == 0 || !terms.try_emplace(top, nullptr).second)
+      continue;
+    cone.push_back(top);
+    if (cone.size() > rowsMax)
+      return false;
+    const sf_row &row = trace.rows[top];
+    if (row.op == SF_OP_CONST || row.op == SF_OP_INPUT || trace.bytes[top] == 0)
+      continue;
+    stack.push_back(row.a);
+    if (isBinary(row.op) || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE)
+      stack.push_back(row.b);
+    if (row.op == SF_OP_ITE)
+      stack.push_back(row.c);
+  }
+  std::ranges::sort(cone); // operands come before their users
+  for (uint32_t label : cone)
+    terms[label] = trace.bytes[label] == 0 ? number(trace.seed[label], trace.width(label))
+                                           : row(trace.rows[label]);
+  return true;
+}
+
+Z3_ast Translation::row(const sf_row &row) {
+  if (row.op == SF_OP_INPUT)
+    return input(row);
+  unsigned operandBits = isBinaryArithmetic(row.op) ? row.bits : row.aux;
+  Z3_ast x = row.a ? terms.at(row.a) : number(row.k, operandBits);
+  if (isBinary(row.op)) {
+    Z3_ast y = row.b ? terms.at(row.b) : number(row.k, operandBits);
+    return isOverflowFlag(row.op) ? overflow(row, x, y) : binary(row, x, y);
+  }
+  switch (row.op) {
+  case SF_OP_ZEXT:
+    return Z3_mk_zero_ext(z3, row.bits - row.aux, x);
+  case SF_OP_SEXT:
+    return Z3_mk_sign_ext(z3, row.bits - row.aux, x);
+  case SF_OP_EXTRACT:
+    return Z3_mk_extract(z3, row.aux + row.bits - 1u, row.aux, x);
+  case SF_OP_CONCAT:
+    return Z3_mk_concat(z3, x, terms.at(row.b));
+  case SF_OP_ITE:
+    return Z3_mk_ite(z3, Z3_mk_eq(z3, x, number(1, 1)), terms.at(row.b), terms.at(row.c));
+  case SF_OP_BSWAP:
+    return byteSwap(row, x);
+  case SF_OP_CTPOP:
+    return countBits(row, x);
+  case SF_OP_CTLZ:
+    return countZeros(row, x, true);
+  case SF_OP_CTTZ:
+    return countZeros(row, x, false);
+  case SF_OP_TABLE:
+    return table(row, x);
+  }
+  __builtin_unreachable(); // Trace lets no other op through
+}
+
+Z3_ast Translation::binary(const sf_row &row, Z3_ast x, Z3_ast y) {
+  switch (row.op) {
+  case SF_OP_ADD:
+    return Z3_mk_bvadd(z3, x, y);
+  case SF_OP_SUB:
+    return Z3_mk_bvsub(z3, x, y);
+  case SF_OP_MUL:
+    return Z3_mk_bvmul(z3, x, y);
+  case SF_OP_UDIV:
+    return Z3_mk_bvudiv(z3, x, y);
+  case SF_OP_SDIV:
+    return Z3_mk_bvsdiv(z3, x, y);
+  case SF_OP_UREM:
+    return Z3_mk_bvurem(z3, x, y);
+  case SF_OP_SREM:
+    return Z3_mk_bvsrem(z3, x, y);
+  case SF_OP_AND:
+    return Z3_mk_bvand(z3, x, y);
+  case SF_OP_OR:
+    return Z3_mk_bvor(z3, x, y);
+  case SF_OP_XOR:
+    return Z3_mk_bvxor(z3, x, y);
+  case SF_OP_SHL:
+    return Z3_mk_bvshl(z3, x, y);
+  case SF_OP_LSHR:
+    return Z3_mk_bvlshr(z3, x, y);
+  case SF_OP_ASHR:
+    return Z3_mk_bvashr(z3, x, y);
+  case SF_OP_EQ:
+    return toBit(Z3_mk_eq(z3, x, y));
+  case SF_OP_NE:
+    return toBit(Z3_mk_not(z3, Z3_mk_eq(z3, x, y)));
+  case SF_OP_ULT:
+    return toBit(Z3_mk_bvult(z3, x, y));
+  case SF_OP_ULE:
+    return toBit(Z3_mk_bvule(z3, x, y));
+  case SF_OP_SLT:
+    return toBit(Z3_mk_bvslt(z3, x, y));
+  case SF_OP_SLE:
+    return toBit(Z3_mk_bvsle(z3, x, y));
+  }
+  __builtin_unreachable();
+}
+
+/// Compute in a width that holds the exact result and compare.
+Z3_ast Translation::overflow(const sf_row &row, Z3_ast x, Z3_ast y) {
+  const unsigned bits = row.aux;
+  bool product = row.op == SF_OP_UMULO || row.op == SF_OP_SMULO;
+  bool isSigned = row.op == SF_OP_SADDO || row.op == SF_OP_SSUBO || row.op == SF_OP_SMULO;
+  unsigned extra = product ? bits : 1;
+  auto widen = [&](Z3_ast term) {
+    return isSigned ? Z3_mk_sign_ext(z3, extra, term) : Z3_mk_zero_ext(z3, extra, term);
+  };
+  x = widen(x);
+  y = widen(y);
+  Z3_ast exact = product                                          ? Z3_mk_bvmul(z3, x, y)
+                 : row.op == SF_OP_USUBO || row.op == SF_OP_SSUBO ? Z3_mk_bvsub(z3, x, y)
+                                                                  : Z3_mk_bvadd(z3, x, y);
+  Z3_ast kept = widen(Z3_mk_extract(z3, bits - 1, 0, exact));
+  return toBit(Z3_mk_not(z3, Z3_mk_eq(z3, exact, kept)));
+}
+
+Z3_ast Translation::input(const sf_row &row) {
+  Z3_ast term = byte(uint32_t(row.k));
+  for (unsigned i = 1; i < row.bits / 8u; ++i)
+    term = Z3_mk_concat(z3, byte(uint32_t(row.k + i)), term);
+  return term;
+}
+
+Z3_ast Translation::byteSwap(const sf_row &row, Z3_ast x) {
+  Z3_ast term = Z3_mk_extract(z3, 7, 0, x);
+  for (unsigned low = 8; low < row.bits; low += 8)
+    term = Z3_mk_concat(z3, term, Z3_mk_extract(z3, low + 7, low, x));
+  return term;
+}
+
+Z3_ast Translation::countBits(const sf_row &row, Z3_ast x) {
+  auto bit = [&](unsigned i) {
+    Z3_ast one = Z3_mk_extract(z3, i, i, x);
+    return row.bits == 1 ? one : Z3_mk_zero_ext(z3, row.bits - 1u, one);
+  };
+  Z3_ast sum = bit(0);
+  for (unsigned i = 1; i < row.bits; ++i)
+    sum = Z3_mk_bvadd(z3, sum, bit(i));
+  return sum;
+}
+
+/// A chain of choices; the bit that is looked at first is the outermost.
+Z3_ast Translation::countZeros(const sf_row &row, Z3_ast x, bool leading) {
+  Z3_ast term = number(row.bits & lowBits(row.bits), row.bits);
+  for (unsigned zeros = row.bits; zeros-- > 0;) {
+    unsigned i = leading ? row.bits - 1u - zeros : zeros;
+    Z3_ast isSet = Z3_mk_eq(z3, Z3_mk_extract(z3, i, i, x), number(1, 1));
+    term = Z3_mk_ite(z3, isSet, number(zeros & lowBits(row.bits), row.bits), term);
+  }
+  return term;
+}
+
+/// A balanced tree of choices on the bits of the index: equal halves collapse,
+/// so a table with long runs stays small.
+Z3_ast Translation::table(const sf_row &row, Z3_ast x) {
+  std::vector<Z3_ast> level(256);
+  for (unsigned i = 0; i < 256; ++i)
+    level[i] = number(trace.tableElement(row, uint8_t(i)), row.bits);
+  for (unsigned bit = 0; bit < 8; ++bit) {
+    Z3_ast isSet = Z3_mk_eq(z3, Z3_mk_extract(z3, bit, bit, x), number(1, 1));
+    std::vector<Z3_ast> next(level.size() / 2);
+    for (size_t i = 0; i < next.size(); ++i)
+      next[i] = level[2 * i] == level[2 * i + 1]
+                    ? level[2 * i]
+                    : Z3_mk_ite(z3, isSet, level[2 * i + 1], level[2 * i]);
+    level = std::move(next);
+  }
+  return level[0];
+}
+
+Assignment Translation::assignmentFrom(Z3_model model) {
+  Assignment assignment;
+  for (const auto &[offset, term] : bytes) {
+    Z3_ast value = nullptr;
+    uint64_t number = 0;
+    // Without completion: a byte that does not matter keeps its value.
+    if (Z3_model_eval(z3, model, term, false, &value) && value &&
+        Z3_get_numeral_uint64(z3, value, &number))
+      assignment.push_back({offset, uint8_t(number)});
+  }
+  std::ranges::sort(assignment, {}, &ByteChange::offset);
+  return assignment;
+}
+
+Z3_solver makeSolver(Z3_context z3, const Limits &limits) {
+  Z3_solver solver = Z3_mk_simple_solver(z3);
+  Z3_solver_inc_ref(z3, solver);
+  Z3_params params = Z3_mk_params(z3);
+  Z3_params_inc_ref(z3, params);
+  auto set = [&](const char *name, uint64_t value) {
+    Z3_params_set_uint(z3, params, Z3_mk_string_symbol(z3, name),
+                       unsigned(std::min<uint64_t>(value, UINT32_MAX)));
+  };
+  set("random_seed", 0);
+  set("rlimit", limits.solverRlimit);
+  if (limits.solverMs)
+    set("timeout", limits.solverMs);
+  Z3_solver_set_params(z3, solver, params);
+  Z3_params_dec_ref(z3, params);
+  return solver;
+}
+
+} // namespace
+
+Answer Smt::solve(const Query &query, Workbench &bench) {
+  Context context = makeContext();
+  Z3_context z3 = context.get();
+  Translation translation(z3, bench.trace);
+  std::vector<Condition> conditions = query.slice;
+  conditions.push_back(query.goal);
+  if (!translation.translate(conditions, RowsMax))
+    return {Verdict::Timeout, {}, false};
+
+  Z3_solver solver = makeSolver(z3, bench.limits);
+  for (const Condition &condition : conditions)
+    Z3_solver_assert(z3, solver, translation.assertion(condition));
+  Z3_lbool result = Z3_solver_check(z3, solver);
+  Answer answer;
+  if (result == Z3_L_FALSE) {
+    answer.verdict = Verdict::Unsat;
+  } else if (result == Z3_L_TRUE) {
+    Assignment assignment = translation.assignmentFrom(Z3_solver_get_model(z3, solver));
+    if (bench.accepts(query, assignment))
+      answer = {Verdict::Sat, std::move(assignment), false};
+  } else {
+    answer.verdict = Verdict::Timeout;
+    std::string_view why = Z3_solver_get_reason_unknown(z3, solver);
+    answer.byTime = bench.limits.solverMs && (why == "timeout" || why == "canceled");
+  }
+  Z3_solver_dec_ref(z3, solver);
+  return answer;
+}
+
+} // namespace sf

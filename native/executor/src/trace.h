@@ -1,0 +1,73 @@
+// What one recording left behind, checked and annotated.
+//
+// The table is written by a process that may be crashing, corrupted or hostile
+// and that may go on writing while it is read. So the used part is copied
+// first, and nothing in the copy is believed: each row is checked against the
+// rows below it (which makes the graph acyclic), and rows and events that do
+// not hold are skipped and counted. What the rest of the engine sees is valid.
+#pragma once
+
+#include "byte_sets.h"
+#include "symfleet/abi.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sf {
+
+/// The copied part of the shared table. Row 0 is present and unused.
+struct RawTable {
+  std::vector<sf_row> rows;
+  std::vector<sf_event> events;
+  std::vector<uint8_t> blobs;
+};
+
+class Trace {
+public:
+  /// Check and annotate `table`, recorded on `input`.
+  Trace(RawTable table, std::vector<uint8_t> input);
+
+  /// Valid rows. Invalid ones have op SF_OP_INVALID and are no operand of a
+  /// valid one. Constants are masked; `aux` is as semantics.h wants it.
+  std::vector<sf_row> rows;
+  /// Valid events in the order of the path; labels name valid rows that depend
+  /// on the input, except in SF_EV_EOF.
+  std::vector<sf_event> events;
+  std::vector<uint8_t> input;
+
+  std::vector<uint64_t> seed;  // value of each row on the input
+  std::vector<uint64_t> hash;  // structural, equal across executions
+  std::vector<uint32_t> bytes; // ByteSets number: bytes that a row reads
+  ByteSets sets;
+
+  uint64_t skippedRows = 0; // reserved but not written, or not valid
+  uint64_t skippedEvents = 0;
+  uint64_t inconsistentEvents = 0; // contradicted by the input itself
+
+  /// Element `index` of the table of a valid SF_OP_TABLE row.
+  uint64_t tableElement(const sf_row &row, uint8_t index) const {
+    uint64_t value = 0;
+    unsigned size = row.bits / 8;
+    for (unsigned i = 0; i < size; ++i)
+      value |= uint64_t(blobs[row.c + size * index + i]) << (8 * i);
+    return value;
+  }
+  uint64_t inputValue(const sf_row &row, std::span<const uint8_t> from) const {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < row.bits / 8u; ++i)
+      value |= uint64_t(from[row.k + i]) << (8 * i);
+    return value;
+  }
+  unsigned width(uint32_t label) const { return rows[label].bits; }
+
+private:
+  bool normalise(uint32_t index);
+  void annotate(uint32_t index);
+  bool admits(const sf_event &event);
+  uint64_t blobHash(const sf_row &row) const;
+
+  std::vector<uint8_t> blobs;
+};
+
+} // namespace sf
