@@ -179,7 +179,8 @@ class MemoryLedger(MemoryReading):
 
     def rearm(self, work_ids: Sequence[WorkId]) -> int:
         """Make poisoned rows pending again."""
-        if self._tables.epochs and self._tables.epochs[-1].quiescent:
+        last = self._tables.epochs[-1] if self._tables.epochs else None
+        if last is not None and last.quiescent and last.reason is None:
             return 0
         rearmed = 0
         for work_id in work_ids:

@@ -277,6 +277,12 @@ class SqliteLedger(SqliteReading):
             chain="" if last is None else last[1].hex(),
         )
 
+    def abandon(self) -> None:
+        """Let go of everything as it is: no checkpoint, no `highwater`. The next owner finds what a
+        killed one leaves."""
+        self._connection.close()
+        self._lock.close()
+
     def close(self) -> None:
         """Fold the log back, write `highwater`, release the lock; never hides an earlier error."""
         try:

@@ -1,0 +1,88 @@
+"""The behaviour suite, run against every store."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from symfleet.ledger import opener
+from symfleet.ledger.contract import Ledger
+from symfleet.ledger.memory import MemoryLedger
+from symfleet.ledger.sqlite import SqliteLedger
+from symfleet.testing.ledgers import ManualClock, campaign_row
+from symfleet.types import Keep
+
+if TYPE_CHECKING:
+    from tests.integration.ledger_behaviour import LedgerBehaviour, Store
+else:
+    # Test modules are imported one by one, without a package around them.
+    _SPEC = importlib.util.spec_from_file_location(
+        "ledger_behaviour", Path(__file__).with_name("ledger_behaviour.py")
+    )
+    _MODULE = importlib.util.module_from_spec(_SPEC)
+    sys.modules["ledger_behaviour"] = _MODULE
+    _SPEC.loader.exec_module(_MODULE)
+    LedgerBehaviour, Store = _MODULE.LedgerBehaviour, _MODULE.Store
+
+
+class MemoryStore(Store):
+    """The store in memory: its owner may die, its tables stay."""
+
+    def __init__(self) -> None:
+        self._ledger: MemoryLedger | None = None
+
+    def create(self, keep: Keep) -> Ledger:
+        self._ledger = MemoryLedger(campaign_row(keep), ManualClock())
+        return self._ledger
+
+    def crash_and_open(self) -> Ledger:
+        assert self._ledger is not None
+        return self._ledger
+
+
+class SqliteStore(Store):
+    """The store on disk: the owner is left as a killed process leaves it, and opened again."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._ledger: SqliteLedger | None = None
+        self._request = opener.OwnerRequest("here", os.getpid(), reserve_bytes=0)
+
+    def create(self, keep: Keep) -> Ledger:
+        self._ledger = opener.create(self._out, campaign_row(keep), self._request, ManualClock())
+        return self._ledger
+
+    def crash_and_open(self) -> Ledger:
+        assert self._ledger is not None
+        self._ledger.abandon()
+        self._ledger = opener.open_owner(self._out, self._request, ManualClock())
+        return self._ledger
+
+    def end(self) -> None:
+        """Close what is open."""
+        if self._ledger is not None:
+            self._ledger.close()
+
+
+class TestMemoryLedger(LedgerBehaviour):
+    """The suite in memory."""
+
+    @pytest.fixture
+    def store(self) -> MemoryStore:
+        return MemoryStore()
+
+
+class TestSqliteLedger(LedgerBehaviour):
+    """The suite on disk."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[SqliteStore]:
+        store = SqliteStore(tmp_path)
+        yield store
+        store.end()
