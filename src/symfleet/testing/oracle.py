@@ -1,0 +1,58 @@
+"""What must hold in every simulated campaign, kept apart from the machines that are judged.
+
+The oracle sees deliveries leave and operations commit. It knows the program, so it knows the set of
+inputs that a campaign ends with, whatever happened on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symfleet.ledger.memory import MemoryLedger
+from symfleet.protocol.messages import Work
+from symfleet.protocol.operations import Decide, Decided, Operation, TurnAnswers
+from symfleet.types import DispatchToken, InputId, WorkId
+
+
+class Oracle:
+    """Ground truth of one campaign."""
+
+    def __init__(self) -> None:
+        self.tokens: set[DispatchToken] = set()
+        self.decided: dict[WorkId, int] = {}
+
+    def dispatched(self, token: DispatchToken, work: Work) -> None:
+        """A delivery leaves."""
+        assert token not in self.tokens, "D1: a dispatch token was used twice"
+        self.tokens.add(token)
+        for entry in work.items:
+            assert entry.work_id not in self.decided, "C2: decided work was dispatched again"
+
+    def after_turn(self, operations: Sequence[Operation], answers: TurnAnswers | None) -> None:
+        """A turn's transaction is durable."""
+        if answers is None:
+            return
+        for operation, answer in zip(operations, answers.answers, strict=True):
+            if isinstance(operation, Decide) and isinstance(answer, Decided):
+                if answer.disposition == "completed":
+                    assert operation.work_id not in self.decided, "C7: decided twice"
+                    self.decided[operation.work_id] = answer.decision
+
+    def recount(self, ledger: MemoryLedger) -> None:
+        """After a crash: what is durable is what the ledger says."""
+        self.decided = {row.work_id: row.number for row in ledger.decisions()}
+
+    def final(
+        self, ledger: MemoryLedger, expected: frozenset[InputId], published: set[InputId]
+    ) -> None:
+        """The campaign is quiescent: nothing is lost and nothing is counted twice."""
+        assert set(ledger.corpus()) == expected, "the corpus is not the program's fixed point"
+        rows = list(ledger.decisions())
+        assert len({row.work_id for row in rows}) == len(rows), "C7: an item has two decisions"
+        assert len(rows) == len(expected), "each input is decided once"
+        assert {row.work_id for row in rows} == set(self.decided)
+        assert published == expected, "C5: the files show exactly what was decided"
+        status = ledger.status()
+        assert status.total.executed == len(rows)
+        findings = list(ledger.audit())
+        assert not findings, findings

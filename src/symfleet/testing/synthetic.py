@@ -1,0 +1,101 @@
+"""A finite program without a process: what an input leads to is computed, always the same.
+
+Nodes 0..size-1; a node's input is its name, and its children are a fixed choice of later and
+earlier nodes, so that work is found again by several parents. The set of all reachable inputs is
+known beforehand, which is what a simulated campaign is compared with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from symfleet.protocol.messages import ChildReport, Executed, Flips
+from symfleet.types import InputId, Outcome, WorkId, input_id_of
+
+
+def _word(*parts: object) -> int:
+    text = ":".join(str(part) for part in parts).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticProgram:
+    """`size` nodes; `seed` chooses the edges between them; `bulk` bytes pad each input."""
+
+    size: int
+    seed: int = 0
+    bulk: int = 0
+
+    def data(self, node: int) -> bytes:
+        """Return the input of a node."""
+        return f"node {node}".encode() + bytes(self.bulk)
+
+    def node(self, data: bytes) -> int:
+        """Return the node of an input."""
+        return int(data[: len(data) - self.bulk].split()[1])
+
+    def children(self, node: int) -> Sequence[int]:
+        """Return a node's children, ascending."""
+        tree = [child for child in (2 * node + 1, 2 * node + 2) if child < self.size]
+        return sorted({*tree, _word(self.seed, node) % self.size})
+
+    def edges(self, node: int) -> bytes:
+        """Return the coverage of a node: its own edge and one that it shares with others."""
+        return struct.pack("<II", *sorted({8 * (node % 7), 800 + 8 * node}))
+
+    def reachable(self, seeds: Sequence[int]) -> frozenset[InputId]:
+        """Return the least fixed point of the children from some seeds."""
+        seen, waiting = set(seeds), list(seeds)
+        while waiting:
+            for child in self.children(waiting.pop()):
+                if child not in seen:
+                    seen.add(child)
+                    waiting.append(child)
+        return frozenset(input_id_of(self.data(node)) for node in seen)
+
+    def outcome(self, node: int) -> Outcome:
+        """Return how the target ends: a few nodes crash."""
+        return Outcome.CRASH if _word("crash", self.seed, node) % 17 == 0 else Outcome.OK
+
+    def execute(self, work_id: WorkId, data: bytes) -> Executed:
+        """Return what an engine would report."""
+        node = self.node(data)
+        children = tuple(self._report(child) for child in self.children(node))
+        outcome = self.outcome(node)
+        return Executed(
+            work_id=work_id,
+            input_id=input_id_of(data),
+            outcome=outcome,
+            exit_code=0,
+            signal=11 if outcome is Outcome.CRASH else 0,
+            edges=self.edges(node),
+            unstable=0,
+            generated=len(children),
+            dropped=0,
+            children=children,
+            flips=Flips(sat=len(children)),
+            solved={"scan": len(children)},
+            executions=1 + len(children),
+            solver_us=100,
+            wall_us=1000 + _word("cost", self.seed, node) % 200_000,
+            cpu_us=900,
+            rss_kib_max=1024,
+        )
+
+    def _report(self, node: int) -> ChildReport:
+        data, outcome = self.data(node), self.outcome(node)
+        return ChildReport(
+            digest=input_id_of(data),
+            data=data,
+            how="scan",
+            site=node,
+            direction=node % 2,
+            outcome=outcome,
+            signal=11 if outcome is Outcome.CRASH else 0,
+            edges=self.edges(node),
+            unstable=0,
+            wall_us=100,
+        )
