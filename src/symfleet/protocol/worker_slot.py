@@ -386,6 +386,8 @@ class WorkerSlot:
         if reason is KillReason.HARD_LIMIT and self.current is not None:
             work_id, entry = self._running()
             self._settle_item(_timed_out(work_id, entry, self._timing.hard_limit_s))
+            if self.current.next_item == len(self.current.entries):
+                self._finish(now)  # the answer does not wait for the next executor
         if self.draining:
             self.state = SlotState.STOPPED
             self._finish(now)

@@ -20,6 +20,8 @@ class Oracle:
     def __init__(self) -> None:
         self.tokens: set[DispatchToken] = set()
         self.decided: dict[WorkId, int] = {}
+        self.cut_off: set[InputId] = set()
+        """Inputs whose decision says that a wall limit ended the execution."""
 
     def dispatched(self, token: DispatchToken, work: Work) -> None:
         """A delivery leaves."""
@@ -37,6 +39,8 @@ class Oracle:
                 if answer.disposition == "completed":
                     assert operation.work_id not in self.decided, "C7: decided twice"
                     self.decided[operation.work_id] = answer.decision
+                    if operation.not_exhaustive:
+                        self.cut_off.add(operation.input_id)
 
     def recount(self, ledger: MemoryLedger) -> None:
         """After a crash: what is durable is what the ledger says."""

@@ -133,7 +133,7 @@ class Simulation:
             what()
         root = self._root
         assert root is not None
-        expected = self.program.reachable(self.shape.seeds)
+        expected = self.program.reachable(self.shape.seeds, self.oracle.cut_off)
         self.oracle.final(self.ledger, expected, self.published)
         view = root.machine.view()
         return Outcome(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from symfleet.protocol.messages import ChildReport, Executed, Flips
@@ -46,11 +46,17 @@ class SyntheticProgram:
         """Return the coverage of a node: its own edge and one that it shares with others."""
         return struct.pack("<II", *sorted({8 * (node % 7), 800 + 8 * node}))
 
-    def reachable(self, seeds: Sequence[int]) -> frozenset[InputId]:
-        """Return the least fixed point of the children from some seeds."""
+    def reachable(
+        self, seeds: Sequence[int], cut_off: Container[InputId] = ()
+    ) -> frozenset[InputId]:
+        """Return the least fixed point of the children from some seeds. Inputs that are `cut_off`
+        have none: a wall limit ended their execution."""
         seen, waiting = set(seeds), list(seeds)
         while waiting:
-            for child in self.children(waiting.pop()):
+            node = waiting.pop()
+            if input_id_of(self.data(node)) in cut_off:
+                continue
+            for child in self.children(node):
                 if child not in seen:
                     seen.add(child)
                     waiting.append(child)
