@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import socket
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.opener import OwnerRequest, has_ledger, open_owner, open_reader
+from symfleet.ledger.owner_lock import LOCK_NAME
 from symfleet.observe.report import Report, RunTimes, read_status, report_of
 from symfleet.types import SinkKind
 
@@ -74,6 +76,19 @@ def require_free_folder(out: Path) -> None:
             why=f"it is no campaign and holds {', '.join(foreign[:3])}",
             hint="choose a new or an empty folder after -o",
         )
+
+
+def is_owned(out: Path) -> bool:
+    """Whether a live process owns the campaign. A lock is looked at, never waited for."""
+    try:
+        with (out / LOCK_NAME).open("rb") as lock:
+            # Shared, for an instant: an owner that starts just now waits longer than that.
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 @contextlib.contextmanager
@@ -144,14 +159,16 @@ def report_from_ledger(out: Path) -> Report:
     newest = epochs[-1] if epochs else None
     ended = sum(max(0.0, row.closed_wall - row.opened_wall) for row in epochs if row.closed_wall)
     times = RunTimes(this_epoch_s=0.0, total_s=ended)
-    live = None
+    live, running = None, False
     if newest is not None:
         this_epoch = newest.closed_wall - newest.opened_wall if newest.closed_wall else 0.0
+        running = is_owned(out)
         same = shown is not None and shown.epoch is not None and shown.epoch.number == newest.epoch
         if shown is not None and same:
             this_epoch = max(this_epoch, shown.time_this_epoch_s)
-            live = shown.live if newest.closed_wall is None else None
+            live = shown.live if running and newest.closed_wall is None else None
         # A launch that crashed has no end: what it showed last fills the gap.
         total = max(ended, shown.time_total_s if shown is not None else 0.0)
         times = RunTimes(this_epoch_s=max(0.0, this_epoch), total_s=total)
-    return report_of(status, times, config.target.argv, config.target.engine, live)
+    argv, engine = config.target.argv, config.target.engine
+    return report_of(status, times, argv, engine, live, running=running)

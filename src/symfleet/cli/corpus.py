@@ -17,7 +17,7 @@ from symfleet.errors import ExitCode, UserError
 from symfleet.types import SinkKind
 
 Files = Annotated[
-    tuple[Path, ...],
+    Path,
     Parameter(name="FILES", help="Files, or folders whose files are all taken."),
 ]
 Destination = Annotated[Path, Parameter(name="FOLDER", help="Where the inputs are written.")]
@@ -50,11 +50,10 @@ def add(out: OutFolder, /, *files: Files, json: Json = False) -> int:
 
     Exit code 65 when a file was refused; the others are taken all the same.
     """
-    places = [Path(str(place)) for place in files]
-    _require_places(places)
+    _require_places(files)
     with reading(out) as reader:
         input_bytes_max = config_of(reader).input_bytes_max
-    taken = list(add_files(out, places, input_bytes_max))
+    taken = list(add_files(out, files, input_bytes_max))
     added = tuple(entry.input_id for entry in taken if entry.input_id is not None)
     refused = {entry.path: entry.skip.value for entry in taken if entry.skip is not None}
     lines = [f"{path}: refused, {reason}" for path, reason in refused.items()]
@@ -63,7 +62,7 @@ def add(out: OutFolder, /, *files: Files, json: Json = False) -> int:
     return int(ExitCode.DATA if refused else ExitCode.DONE)
 
 
-def _require_places(places: list[Path]) -> None:
+def _require_places(places: tuple[Path, ...]) -> None:
     if not places:
         raise UserError(
             "no files are given",

@@ -112,7 +112,7 @@ def _crash_lines(entry: CrashShown, command: tuple[str, ...], data: bytes) -> It
     yield f"{entry.kind}  {entry.input}"
     yield f"signal     {entry.signal_name} ({entry.signal})"
     yield f"size       {entry.bytes} bytes"
-    yield f"parent     {entry.parent or 'none: it came from outside'}"
+    yield f"parent     {entry.parent or '-'}"
     yield f"found      epoch {entry.epoch}, decision {entry.decision}"
     yield f"file       {entry.path}"
     yield f"command    {' '.join(command)}"

@@ -24,7 +24,7 @@ Target = Annotated[
     Parameter(name="TARGET", help="A program to look at as well.", show_default=False),
 ]
 TargetArguments = Annotated[
-    tuple[str, ...],
+    str,
     Parameter(
         name="ARGS",
         help="Its arguments; @@ stands for the input.",
@@ -56,8 +56,7 @@ def doctor(
         mpirun = None
     checks = list(check_host(output.absolute(), mpirun, environment))
     if target is not None:
-        words = tuple(str(word) for word in arguments)
-        checks += check_one_target(target, words, search)
+        checks += check_one_target(target, arguments, search)
     present.show(checks, _lines(checks), as_json=json)
     bad = any(check.verdict is Verdict.PROBLEM for check in checks)
     return int(ExitCode.HOST if bad else ExitCode.DONE)

@@ -80,11 +80,10 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
         period_s=config.output.status_period_s,
         plain_period_s=config.output.plain_period_s,
         colour=wants_colour(),
+        greeting=f"{'resuming' if has_ledger(out) else 'starting'} {out} with"
+        f" {config.resources.slots} slots",
     )
     display = LaunchDisplay(out, mode, stream, look)
-    if mode == "plain":
-        verb = "resuming" if has_ledger(out) else "starting"
-        display.told(f"{verb} {out}: {config.resources.slots} slots, status in status.json")
     code = run_campaign(config, observer=display, clock=clock)
     _tell_end(out, code, as_json=as_json, quiet=mode == "none")
     return int(code)

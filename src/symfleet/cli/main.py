@@ -13,10 +13,17 @@ from typing import NoReturn
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
     arguments = sys.argv[1:]
-    if arguments and arguments[0] in {"cc", "c++"}:
-        from symfleet.compiler.main import main as compile_program
+    match arguments:
+        case ["cc", *words]:
+            from symfleet.compiler.main import main as compile_program
 
-        sys.exit(compile_program(arguments))
+            sys.exit(compile_program(words, "c"))
+        case ["c++", *words]:
+            from symfleet.compiler.main import main as compile_program
+
+            sys.exit(compile_program(words, "c++"))
+        case _:
+            pass
     from symfleet.cli.app import run
 
     sys.exit(run(arguments))

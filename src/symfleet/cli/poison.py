@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -21,7 +22,7 @@ _SHOWN_MAX: Final = 10_000
 _ANSWER_S: Final = 10.0
 
 Ids = Annotated[
-    tuple[str, ...],
+    str,
     Parameter(name="WORK_ID", help="Work ids or their first digits; none means all."),
 ]
 
@@ -43,7 +44,7 @@ def rearm(out: OutFolder, /, *ids: Ids, json: Json = False) -> int:
     """Make poisoned work pending again, its blames forgotten; works beside a running campaign."""
     with reading(out) as reader:
         rows = reader.work_rows(WorkState.POISONED, _SHOWN_MAX)
-    chosen = _choose(list(rows), [str(word) for word in ids])
+    chosen = _choose(rows, ids)
     amount = _rearm(out, chosen) if chosen else 0
     present.show({"rearmed": amount}, [f"{amount} work items are pending again"], as_json=json)
     return 0
@@ -68,7 +69,7 @@ def _rearm(out: Path, chosen: tuple[WorkId, ...]) -> int:
     return answer.amount
 
 
-def _choose(rows: list[WorkRow], words: list[str]) -> tuple[WorkId, ...]:
+def _choose(rows: Sequence[WorkRow], words: Sequence[str]) -> tuple[WorkId, ...]:
     chosen: list[WorkId] = []
     for word in words:
         found = [row.work_id for row in rows if row.work_id.startswith(word)]

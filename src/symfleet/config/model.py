@@ -317,8 +317,10 @@ class Advanced(_Checked):
     repeat_s: float = number(
         5.0, 0.2, 60, "How often READY and RESULT are repeated until answered.", unit="s"
     )
+    # One second, not the protocol's two: with the start of the interpreter a second job on a live
+    # campaign is to be refused within two.
     lock_wait_s: float = number(
-        2.0, 0, 60, "How long to wait for a lock before its holder is named.", unit="s"
+        1.0, 0, 60, "How long to wait for a lock before its holder is named.", unit="s"
     )
     root_silence_s: float = number(
         15.0, 2, 3600, "A worker that hears nothing from its coordinator so long ends.", unit="s"

@@ -12,9 +12,7 @@ take its place and the repair is counted. Nothing is ever read back as truth.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -211,9 +209,3 @@ class Publisher:
         self._told_repaired = self._folder.repaired
         self._marked = self._written
         return (moved,)
-
-
-def remove_staging(out: Path) -> None:
-    """Remove the empty staging folder at a clean end."""
-    with contextlib.suppress(OSError):
-        os.rmdir(out / STAGING)  # noqa: PTH106

@@ -50,6 +50,8 @@ class Look:
     period_s: float
     plain_period_s: float
     colour: bool
+    greeting: str = ""
+    """First line without a live screen, told once the job runs."""
 
 
 class LaunchDisplay:
@@ -77,6 +79,7 @@ class LaunchDisplay:
         first = self._next == 0.0
         self._next = now + period_s
         if first and self._mode == "plain":
+            self.told(self._look.greeting)
             return
         report = read_status(self._out)
         if report is None or report.live is None:
@@ -90,7 +93,7 @@ class LaunchDisplay:
     def told(self, line: str) -> None:
         """Tell people one line."""
         self._told = line
-        if self._mode == "plain":
+        if self._mode == "plain" and line:
             with contextlib.suppress(OSError, ValueError):
                 self._stream.write(f"symfleet: {line}\n")
                 self._stream.flush()

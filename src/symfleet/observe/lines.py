@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from symfleet.observe.report import Counters, Report, faults_in
+from symfleet.observe.report import Counters, EpochPart, Report, faults_in
 
 
 def duration(seconds: float) -> str:
@@ -80,8 +80,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     """Yield the final summary."""
     total, epoch = report.total, report.epoch
     if epoch is not None:
-        ended = epoch.reason or "without a verdict (it crashed or still runs)"
-        yield f"epoch {epoch.number} ended: {ended}"
+        yield f"epoch {epoch.number} {_standing(epoch)}"
     yield (
         f"time       {duration(report.time_this_epoch_s)} this launch,"
         f" {duration(report.time_total_s)} in {report.epochs} launches"
@@ -94,7 +93,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
         f" {total.generated} children generated, {total.unique_children} new"
     )
     yield f"left       {_left(total)}"
-    if report.acks:
+    if report.acks and not (epoch is not None and epoch.running):
         stopped = ", ".join(report.acks.values())
         missing = f"; not acknowledged: {', '.join(report.unacknowledged)}"
         yield f"workers    {stopped} acknowledged" + (missing if report.unacknowledged else "")
@@ -107,8 +106,16 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     hint = advice(report)
     if hint is not None:
         yield f"hint       {hint}"
-    if report.open_work:
+    if report.open_work and not (epoch is not None and epoch.running):
         yield f"go on with `symfleet resume {out}`"
+
+
+def _standing(epoch: EpochPart) -> str:
+    if epoch.running:
+        return f"is running (process {epoch.pid} on {epoch.host})"
+    if epoch.reason is None:
+        return "crashed: it has no verdict; `symfleet resume` goes on"
+    return f"ended: {epoch.reason}"
 
 
 def _left(total: Counters) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from symfleet.ledger.contract import EpochRow, LedgerStatus, Totals
-from symfleet.protocol.coordinator import CoordinatorView
+from symfleet.protocol.coordinator_view import CoordinatorView
 from symfleet.types import WorkState
 
 SCHEMA: Final = 1
@@ -105,7 +105,8 @@ class Counters(Part, frozen=True):
 
 
 class EpochPart(Part, frozen=True):
-    """The newest launch. `reason` is None while it runs, and when it crashed."""
+    """The newest launch. `reason` is None while it runs, and when it crashed; `running` tells
+    which."""
 
     number: int
     opened_wall_s: float
@@ -114,6 +115,7 @@ class EpochPart(Part, frozen=True):
     pid: int
     reason: str | None
     exit_code: int | None
+    running: bool
 
 
 class CampaignPart(Part, frozen=True):
@@ -239,8 +241,10 @@ def report_of(
     target: tuple[str, ...],
     engine: str,
     live: LivePart | None = None,
+    *,
+    running: bool,
 ) -> Report:
-    """Make the report of one ledger snapshot."""
+    """Make the report of one ledger snapshot. `running`: its owner lives."""
     campaign = status.campaign
     executed_by = {str(part.coordinator): part.executed for part in status.coordinators}
     return Report(
@@ -253,7 +257,7 @@ def report_of(
             generation=campaign.generation,
             created_wall_s=campaign.created_wall,
         ),
-        epoch=_epoch_part(status.epoch) if status.epoch else None,
+        epoch=_epoch_part(status.epoch, running=running) if status.epoch else None,
         epochs=status.epochs,
         time_this_epoch_s=times.this_epoch_s,
         time_total_s=times.total_s,
@@ -272,7 +276,7 @@ def report_of(
     )
 
 
-def _epoch_part(row: EpochRow) -> EpochPart:
+def _epoch_part(row: EpochRow, *, running: bool) -> EpochPart:
     return EpochPart(
         number=row.epoch,
         opened_wall_s=row.opened_wall,
@@ -281,6 +285,7 @@ def _epoch_part(row: EpochRow) -> EpochPart:
         pid=row.pid,
         reason=row.reason,
         exit_code=row.exit_code,
+        running=running and row.closed_wall is None,
     )
 
 

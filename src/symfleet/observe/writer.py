@@ -23,7 +23,7 @@ from symfleet.observe.report import (
     report_of,
     slots_of,
 )
-from symfleet.protocol.coordinator import CoordinatorView
+from symfleet.protocol.coordinator_view import CoordinatorView
 from symfleet.types import WorkState
 
 AFL_PERIOD_S: Final = 5.0
@@ -85,6 +85,7 @@ class StatusWriter:
             self._config.target.argv,
             self._config.target.engine,
             live,
+            running=live is not None,
         )
         write_file(self._out / "status.json", encode_report(report), durable=False)
         if now >= self._next_afl or view is None:
