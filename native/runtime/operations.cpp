@@ -130,7 +130,7 @@ SF_API Label __sf_select(uint32_t Packed, Label LC, Label LT, Label LE, uint64_t
 
 // A rotate or funnel shift, as the CPU did it for this amount.
 SF_API Label __sf_funnel(uint32_t Packed, Label LA, Label LB, Label LC, uint64_t A, uint64_t B,
-                         uint64_t C, uint64_t Site) {
+                         uint64_t C) {
   if (!(LA | LB | LC))
     return 0;
   TableLock Lock;
@@ -146,7 +146,6 @@ SF_API Label __sf_funnel(uint32_t Packed, Label LA, Label LB, Label LC, uint64_t
     Turn = Rest;
     Rest = T;
   }
-  (void)Site;
   // A shift by the full width gives 0 here, so the case c = 0 needs no branch.
   return binary(SF_OP_OR, Bits, binary(SF_OP_SHL, Bits, High, Turn),
                 binary(SF_OP_LSHR, Bits, Low, Rest))

@@ -1,0 +1,60 @@
+#include "Coverage.h"
+
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+
+namespace symfleet {
+
+void splitCriticalEdges(Function &F) {
+  SplitAllCriticalEdges(F, CriticalEdgeSplittingOptions().setIgnoreUnreachableDests());
+}
+
+static bool dominatesAllSuccessors(const BasicBlock &BB, const DominatorTree &DT) {
+  if (succ_empty(&BB))
+    return false;
+  return all_of(successors(&BB), [&](const BasicBlock *S) { return DT.dominates(&BB, S); });
+}
+
+static bool postDominatesAllPredecessors(const BasicBlock &BB, const PostDominatorTree &PDT) {
+  if (pred_empty(&BB))
+    return false;
+  return all_of(predecessors(&BB), [&](const BasicBlock *P) { return PDT.dominates(&BB, P); });
+}
+
+SmallVector<BasicBlock *, 16> blocksToCount(Function &F) {
+  DominatorTree DT(F);
+  PostDominatorTree PDT(F);
+  SmallVector<BasicBlock *, 16> Blocks;
+  for (BasicBlock &BB : F) {
+    if (isa<UnreachableInst>(BB.getFirstNonPHIOrDbg()) ||
+        BB.getFirstInsertionPt() == BB.end())
+      continue;
+    bool Implied = dominatesAllSuccessors(BB, DT) ||
+                   (postDominatesAllPredecessors(BB, PDT) && !BB.getSinglePredecessor());
+    if (&BB == &F.getEntryBlock() || !Implied)
+      Blocks.push_back(&BB);
+  }
+  return Blocks;
+}
+
+void countBlock(Runtime &RT, BasicBlock &BB) {
+  BasicBlock::iterator At = BB.getFirstInsertionPt();
+  while (isa<AllocaInst>(*At))
+    ++At;
+  IRBuilder<> B(&*At);
+  B.SetCurrentDebugLocation(DebugLoc());
+  LoadInst *Base = unchecked(B.CreateLoad(RT.BytePtr, RT.edgeBase()));
+  if (BB.getParent()->getName() != "main") // main starts before the base is known
+    Base->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(RT.C, {}));
+  Value *Counter = B.CreateConstInBoundsGEP1_64(RT.Int8, Base, RT.newEdge());
+  Value *Next = B.CreateAdd(unchecked(B.CreateLoad(RT.Int8, Counter)),
+                            ConstantInt::get(RT.Int8, 1));
+  Value *Wrapped = B.CreateICmpEQ(Next, ConstantInt::get(RT.Int8, 0));
+  unchecked(B.CreateStore(B.CreateAdd(Next, B.CreateZExt(Wrapped, RT.Int8)), Counter));
+}
+
+} // namespace symfleet

@@ -1,0 +1,441 @@
+#include "Operations.h"
+
+#include "symfleet/abi.h"
+#include "symfleet/calls.h"
+
+#include "llvm/IR/GetElementPtrTypeIterator.h"
+
+using namespace llvm;
+
+namespace symfleet {
+
+OperationEmitter::OperationEmitter(Runtime &RT, Function &F, LabelOf Label)
+    : RT(RT), F(F), DL(RT.M.getDataLayout()), Label(std::move(Label)) {}
+
+Constant *OperationEmitter::nextSite() {
+  StableHash H;
+  H.add(RT.SourceName);
+  H.add(F.getName());
+  H.add(Ordinal++);
+  return ConstantInt::get(RT.Int64, H.finish());
+}
+
+Value *OperationEmitter::binary(Builder &B, unsigned Op, unsigned Bits, Value *LA, Value *LB,
+                                Value *A, Value *VB) {
+  if (isZero(LA) && isZero(LB))
+    return RT.NoLabel;
+  return RT.call(B, "binary", RT.Int32, {packed(Op | Bits << 8), LA, LB, A, VB});
+}
+
+Value *OperationEmitter::compare(Builder &B, unsigned Op, unsigned Bits, Value *LA, Value *LB,
+                                 Value *A, Value *VB) {
+  if (isZero(LA) && isZero(LB))
+    return RT.NoLabel;
+  return RT.call(B, "compare", RT.Int32, {packed(Op | Bits << 8), LA, LB, A, VB});
+}
+
+Value *OperationEmitter::select(Builder &B, unsigned Bits, bool Goal, Value *LC, Value *LT,
+                                Value *LE, Value *C, Value *T, Value *E) {
+  if (isZero(LC) && isZero(LT) && isZero(LE))
+    return RT.NoLabel;
+  return RT.call(B, "select", RT.Int32,
+                 {packed(Bits | (Goal ? 0x100 : 0)), LC, LT, LE, C, T, E, nextSite()});
+}
+
+Value *OperationEmitter::predicate(Builder &B, CmpInst::Predicate P, unsigned Bits, Value *LA,
+                                   Value *LB, Value *A, Value *VB) {
+  switch (P) {
+  case CmpInst::ICMP_EQ:
+    return compare(B, SF_OP_EQ, Bits, LA, LB, A, VB);
+  case CmpInst::ICMP_NE:
+    return compare(B, SF_OP_NE, Bits, LA, LB, A, VB);
+  case CmpInst::ICMP_ULT:
+    return compare(B, SF_OP_ULT, Bits, LA, LB, A, VB);
+  case CmpInst::ICMP_ULE:
+    return compare(B, SF_OP_ULE, Bits, LA, LB, A, VB);
+  case CmpInst::ICMP_UGT:
+    return compare(B, SF_OP_ULT, Bits, LB, LA, VB, A);
+  case CmpInst::ICMP_UGE:
+    return compare(B, SF_OP_ULE, Bits, LB, LA, VB, A);
+  case CmpInst::ICMP_SLT:
+    return compare(B, SF_OP_SLT, Bits, LA, LB, A, VB);
+  case CmpInst::ICMP_SLE:
+    return compare(B, SF_OP_SLE, Bits, LA, LB, A, VB);
+  case CmpInst::ICMP_SGT:
+    return compare(B, SF_OP_SLT, Bits, LB, LA, VB, A);
+  case CmpInst::ICMP_SGE:
+    return compare(B, SF_OP_SLE, Bits, LB, LA, VB, A);
+  default:
+    return RT.NoLabel;
+  }
+}
+
+LabelList OperationEmitter::passThrough(Builder &B, Value *From, unsigned First, unsigned Count) {
+  LabelList Out;
+  for (unsigned I = 0; I < Count; ++I)
+    Out.push_back(Label(B, From, First + I));
+  return Out;
+}
+
+LabelList OperationEmitter::emit(Builder &B, Instruction &I) {
+  switch (I.getOpcode()) {
+  case Instruction::ICmp:
+    return comparison(B, cast<ICmpInst>(I));
+  case Instruction::GetElementPtr:
+    return elementAddress(B, cast<GetElementPtrInst>(I));
+  case Instruction::Select:
+    return selection(B, cast<SelectInst>(I));
+  case Instruction::Freeze:
+  case Instruction::ExtractValue:
+  case Instruction::InsertValue:
+  case Instruction::ExtractElement:
+  case Instruction::InsertElement:
+  case Instruction::ShuffleVector:
+    return aggregate(B, I);
+  case Instruction::Load:
+    return load(B, cast<LoadInst>(I));
+  case Instruction::Store:
+    store(B, cast<StoreInst>(I).getPointerOperand(), cast<StoreInst>(I).getValueOperand());
+    return {};
+  case Instruction::AtomicRMW:
+    return atomicUpdate(B, cast<AtomicRMWInst>(I));
+  case Instruction::AtomicCmpXchg:
+    return compareExchange(B, cast<AtomicCmpXchgInst>(I));
+  case Instruction::Call:
+    return intrinsic(B, cast<IntrinsicInst>(I));
+  default:
+    if (auto *Cast = dyn_cast<CastInst>(&I))
+      return conversion(B, *Cast);
+    return binaryOperator(B, cast<BinaryOperator>(I));
+  }
+}
+
+static unsigned tableOp(unsigned Opcode) {
+  switch (Opcode) {
+  case Instruction::Add:
+    return SF_OP_ADD;
+  case Instruction::Sub:
+    return SF_OP_SUB;
+  case Instruction::Mul:
+    return SF_OP_MUL;
+  case Instruction::UDiv:
+    return SF_OP_UDIV;
+  case Instruction::SDiv:
+    return SF_OP_SDIV;
+  case Instruction::URem:
+    return SF_OP_UREM;
+  case Instruction::SRem:
+    return SF_OP_SREM;
+  case Instruction::And:
+    return SF_OP_AND;
+  case Instruction::Or:
+    return SF_OP_OR;
+  case Instruction::Xor:
+    return SF_OP_XOR;
+  case Instruction::Shl:
+    return SF_OP_SHL;
+  case Instruction::LShr:
+    return SF_OP_LSHR;
+  default:
+    return SF_OP_ASHR;
+  }
+}
+
+LabelList OperationEmitter::binaryOperator(Builder &B, BinaryOperator &I) {
+  LabelList Out;
+  Value *X = I.getOperand(0), *Y = I.getOperand(1);
+  LeafList Leaves = leavesOf(I.getType(), DL);
+  bool Wide = Leaves.size() > 1 && !I.getType()->isVectorTy();
+  if (Wide && I.isShift()) { // by whole words
+    int Words = int(cast<ConstantInt>(Y)->getZExtValue() / 64);
+    for (int K = 0; K < int(Leaves.size()); ++K) {
+      int From = I.getOpcode() == Instruction::Shl ? K - Words : K + Words;
+      bool Inside = From >= 0 && From < int(Leaves.size());
+      Out.push_back(Inside ? Label(B, X, unsigned(From)) : RT.NoLabel);
+    }
+    return Out;
+  }
+  for (unsigned K = 0; K < Leaves.size(); ++K) {
+    Value *LX = Label(B, X, K), *LY = Label(B, Y, K);
+    if (isZero(LX) && isZero(LY)) {
+      Out.push_back(RT.NoLabel);
+      continue;
+    }
+    Value *A = leafValue(B, X, Leaves[K]), *VB = leafValue(B, Y, Leaves[K]);
+    if (I.isIntDivRem() && !isZero(LY))
+      RT.call(B, "divisor", RT.Void, {packed(Leaves[K].bits), LY, VB, nextSite()});
+    Out.push_back(binary(B, tableOp(I.getOpcode()), Leaves[K].bits, LX, LY, A, VB));
+  }
+  return Out;
+}
+
+LabelList OperationEmitter::comparison(Builder &B, ICmpInst &I) {
+  LabelList Out;
+  Value *X = I.getOperand(0), *Y = I.getOperand(1);
+  LeafList Leaves = leavesOf(X->getType(), DL);
+  for (unsigned K = 0; K < Leaves.size(); ++K)
+    Out.push_back(predicate(B, I.getPredicate(), Leaves[K].bits, Label(B, X, K), Label(B, Y, K),
+                            leafValue(B, X, Leaves[K]), leafValue(B, Y, Leaves[K])));
+  if (I.getType()->isVectorTy() || Leaves.size() == 1)
+    return Out;
+  // Equality of a wide integer: of all its words.
+  bool Equal = I.getPredicate() == CmpInst::ICMP_EQ;
+  Value *L = RT.NoLabel, *V = nullptr;
+  for (unsigned K = 0; K < Leaves.size(); ++K) {
+    Value *Word = B.CreateZExt(B.CreateICmp(I.getPredicate(), leafValue(B, X, Leaves[K]),
+                                            leafValue(B, Y, Leaves[K])),
+                               RT.Int64);
+    L = V ? binary(B, Equal ? SF_OP_AND : SF_OP_OR, 1, L, Out[K], V, Word) : Out[K];
+    V = !V ? Word : Equal ? B.CreateAnd(V, Word) : B.CreateOr(V, Word);
+  }
+  return {L};
+}
+
+LabelList OperationEmitter::conversion(Builder &B, CastInst &I) {
+  LabelList Out;
+  Value *X = I.getOperand(0);
+  LeafList From = leavesOf(X->getType(), DL), To = leavesOf(I.getType(), DL);
+  const unsigned Op = I.getOpcode() == Instruction::SExt ? unsigned(SF_OP_SEXT) : unsigned(SF_OP_ZEXT);
+  for (unsigned K = 0; K < To.size(); ++K) {
+    Value *L = K < From.size() ? Label(B, X, K) : RT.NoLabel;
+    if (isZero(L) || From[K].bits == To[K].bits) {
+      Out.push_back(L);
+      continue;
+    }
+    bool Narrows = To[K].bits < From[K].bits;
+    uint32_t Kind = (Narrows ? unsigned(SF_OP_EXTRACT) : Op) | From[K].bits << 8 | To[K].bits << 16;
+    Out.push_back(RT.call(B, "cast", RT.Int32, {packed(Kind), L, leafValue(B, X, From[K])}));
+  }
+  return Out;
+}
+
+LabelList OperationEmitter::elementAddress(Builder &B, GetElementPtrInst &I) {
+  Value *L = Label(B, I.getPointerOperand(), 0);
+  Value *At = B.CreatePtrToInt(I.getPointerOperand(), RT.Int64);
+  uint64_t Fixed = 0;
+  for (auto G = gep_type_begin(I), E = gep_type_end(I); G != E; ++G) {
+    Value *Index = G.getOperand();
+    if (StructType *S = G.getStructTypeOrNull()) {
+      Fixed += DL.getStructLayout(S)->getElementOffset(
+          unsigned(cast<ConstantInt>(Index)->getZExtValue()));
+      continue;
+    }
+    uint64_t Size = DL.getTypeAllocSize(G.getIndexedType());
+    if (auto *C = dyn_cast<ConstantInt>(Index)) {
+      Fixed += uint64_t(C->getSExtValue()) * Size;
+      continue;
+    }
+    Value *Wide = B.CreateSExtOrTrunc(Index, RT.Int64);
+    Value *Scaled = B.CreateMul(Wide, number(Size));
+    Value *LI = Label(B, Index, 0);
+    unsigned Bits = Index->getType()->getIntegerBitWidth();
+    if (!isZero(LI)) {
+      if (Bits < 64)
+        LI = RT.call(B, "cast", RT.Int32,
+                     {packed(SF_OP_SEXT | Bits << 8 | 64 << 16), LI, asInt64(B, Index)});
+      LI = binary(B, SF_OP_MUL, 64, LI, RT.NoLabel, Wide, number(Size));
+    }
+    L = binary(B, SF_OP_ADD, 64, L, LI, At, Scaled);
+    At = B.CreateAdd(At, Scaled);
+  }
+  if (Fixed)
+    L = binary(B, SF_OP_ADD, 64, L, RT.NoLabel, At, number(Fixed));
+  return {L};
+}
+
+// `a && b` and `a || b`: the branch that asks for the result sees both.
+static bool isLogical(const SelectInst &I) { return I.getType()->isIntegerTy(1); }
+
+LabelList OperationEmitter::selection(Builder &B, SelectInst &I) {
+  LabelList Out;
+  Value *C = I.getCondition(), *T = I.getTrueValue(), *E = I.getFalseValue();
+  LeafList Leaves = leavesOf(I.getType(), DL);
+  LeafList Conditions = leavesOf(C->getType(), DL);
+  bool PerLane = C->getType()->isVectorTy();
+  for (unsigned K = 0; K < Leaves.size(); ++K) {
+    unsigned Lane = PerLane ? K : 0;
+    Out.push_back(select(B, Leaves[K].bits, !isLogical(I), Label(B, C, Lane), Label(B, T, K),
+                         Label(B, E, K), leafValue(B, C, Conditions[Lane]),
+                         leafValue(B, T, Leaves[K]), leafValue(B, E, Leaves[K])));
+  }
+  return Out;
+}
+
+LabelList OperationEmitter::aggregate(Builder &B, Instruction &I) {
+  unsigned Count = unsigned(leavesOf(I.getType(), DL).size());
+  if (isa<FreezeInst>(I))
+    return passThrough(B, I.getOperand(0), 0, Count);
+  if (auto *X = dyn_cast<ExtractValueInst>(&I))
+    return passThrough(B, X->getAggregateOperand(),
+                       firstLeafAt(X->getAggregateOperand()->getType(), X->getIndices(), DL),
+                       Count);
+  if (auto *X = dyn_cast<ExtractElementInst>(&I)) {
+    uint64_t Index = cast<ConstantInt>(X->getIndexOperand())->getZExtValue();
+    if (Index * Count >= leavesOf(X->getVectorOperandType(), DL).size())
+      return LabelList(Count, RT.NoLabel);
+    return passThrough(B, X->getVectorOperand(), unsigned(Index) * Count, Count);
+  }
+  LabelList Out = passThrough(B, I.getOperand(0), 0, Count);
+  if (auto *X = dyn_cast<InsertValueInst>(&I)) {
+    Value *Inserted = X->getInsertedValueOperand();
+    unsigned First = firstLeafAt(I.getType(), X->getIndices(), DL);
+    for (unsigned K = 0; K < leavesOf(Inserted->getType(), DL).size(); ++K)
+      Out[First + K] = Label(B, Inserted, K);
+    return Out;
+  }
+  if (auto *X = dyn_cast<InsertElementInst>(&I)) {
+    unsigned Width = unsigned(leavesOf(X->getOperand(1)->getType(), DL).size());
+    uint64_t Index = cast<ConstantInt>(X->getOperand(2))->getZExtValue();
+    for (unsigned K = 0; K < Width && (Index + 1) * Width <= Count; ++K)
+      Out[Index * Width + K] = Label(B, X->getOperand(1), K);
+    return Out;
+  }
+  auto &X = cast<ShuffleVectorInst>(I);
+  auto *Source = dyn_cast<FixedVectorType>(X.getOperand(0)->getType());
+  unsigned Width = Source ? unsigned(leavesOf(Source->getElementType(), DL).size()) : 0;
+  Out.assign(Count, RT.NoLabel);
+  for (unsigned Lane = 0; Width && Lane < Count / Width; ++Lane) {
+    int From = X.getMaskValue(Lane);
+    unsigned Size = Source->getNumElements();
+    for (unsigned K = 0; From >= 0 && K < Width; ++K)
+      Out[Lane * Width + K] = unsigned(From) < Size
+                                  ? Label(B, X.getOperand(0), unsigned(From) * Width + K)
+                                  : Label(B, X.getOperand(1), (unsigned(From) - Size) * Width + K);
+  }
+  return Out;
+}
+
+LabelList OperationEmitter::load(Builder &B, LoadInst &I) {
+  LabelList Out;
+  Value *At = B.CreatePtrToInt(I.getPointerOperand(), RT.Int64);
+  Value *LA = Label(B, I.getPointerOperand(), 0);
+  Constant *Site = nextSite();
+  for (const Leaf &L : leavesOf(I.getType(), DL)) {
+    Value *LK = L.offset ? binary(B, SF_OP_ADD, 64, LA, RT.NoLabel, At, number(L.offset)) : LA;
+    Out.push_back(RT.call(B, "load", RT.Int32,
+                          {B.CreateAdd(At, number(L.offset)), packed(L.bits), LK,
+                           leafValue(B, &I, L), Site}));
+  }
+  return Out;
+}
+
+void OperationEmitter::store(Builder &B, Value *Pointer, Value *Stored) {
+  storeLabels(B, Pointer, Stored,
+              passThrough(B, Stored, 0, unsigned(leavesOf(Stored->getType(), DL).size())));
+}
+
+void OperationEmitter::storeLabels(Builder &B, Value *Pointer, Value *Stored,
+                                   ArrayRef<Value *> Labels) {
+  Value *At = B.CreatePtrToInt(Pointer, RT.Int64);
+  Value *LA = Label(B, Pointer, 0);
+  if (all_of(Labels, [&](Value *L) { return isZero(L); })) {
+    concretise(B, Pointer);
+    uint64_t Size = DL.getTypeStoreSize(Stored->getType());
+    RT.call(B, "clear", RT.Void, {At, number(Size)});
+    return;
+  }
+  Constant *Site = nextSite();
+  LeafList Leaves = leavesOf(Stored->getType(), DL);
+  for (unsigned K = 0; K < Leaves.size(); ++K)
+    RT.call(B, "store", RT.Void,
+            {B.CreateAdd(At, number(Leaves[K].offset)), packed(Leaves[K].bits),
+             Leaves[K].offset ? RT.NoLabel : LA, Labels[K], leafValue(B, Stored, Leaves[K]), Site});
+}
+
+void OperationEmitter::concretise(Builder &B, Value *V) {
+  Value *L = Label(B, V, 0);
+  if (!isZero(L))
+    RT.call(B, "concrete", RT.Void, {L, asInt64(B, V), nextSite()});
+}
+
+LabelList OperationEmitter::atomicUpdate(Builder &B, AtomicRMWInst &I) {
+  Leaf L = leavesOf(I.getType(), DL)[0];
+  Value *At = B.CreatePtrToInt(I.getPointerOperand(), RT.Int64);
+  Value *Old = leafValue(B, &I, L), *New = leafValue(B, I.getValOperand(), L);
+  Value *LV = Label(B, I.getValOperand(), 0);
+  Value *LO = RT.call(B, "load", RT.Int32,
+                      {At, packed(L.bits), Label(B, I.getPointerOperand(), 0), Old, nextSite()});
+  Value *Mask = number(L.bits == 64 ? ~0ull : (1ull << L.bits) - 1);
+  Value *LN = RT.NoLabel, *Stored = New;
+  switch (I.getOperation()) {
+  case AtomicRMWInst::Xchg:
+    LN = LV;
+    break;
+  case AtomicRMWInst::Add:
+    LN = binary(B, SF_OP_ADD, L.bits, LO, LV, Old, New);
+    Stored = B.CreateAnd(B.CreateAdd(Old, New), Mask);
+    break;
+  case AtomicRMWInst::Sub:
+    LN = binary(B, SF_OP_SUB, L.bits, LO, LV, Old, New);
+    Stored = B.CreateAnd(B.CreateSub(Old, New), Mask);
+    break;
+  case AtomicRMWInst::And:
+    LN = binary(B, SF_OP_AND, L.bits, LO, LV, Old, New);
+    Stored = B.CreateAnd(Old, New);
+    break;
+  case AtomicRMWInst::Or:
+    LN = binary(B, SF_OP_OR, L.bits, LO, LV, Old, New);
+    Stored = B.CreateOr(Old, New);
+    break;
+  case AtomicRMWInst::Xor:
+    LN = binary(B, SF_OP_XOR, L.bits, LO, LV, Old, New);
+    Stored = B.CreateXor(Old, New);
+    break;
+  default: // the new value is concrete
+    break;
+  }
+  RT.call(B, "store", RT.Void, {At, packed(L.bits), RT.NoLabel, LN, Stored, number(0)});
+  return {LO};
+}
+
+LabelList OperationEmitter::compareExchange(Builder &B, AtomicCmpXchgInst &I) {
+  Value *Wanted = I.getCompareOperand(), *New = I.getNewValOperand();
+  Leaf L = leavesOf(Wanted->getType(), DL)[0];
+  Value *At = B.CreatePtrToInt(I.getPointerOperand(), RT.Int64);
+  Value *Old = asInt64(B, B.CreateExtractValue(&I, 0));
+  Value *Done = B.CreateExtractValue(&I, 1);
+  Value *LO = RT.call(B, "load", RT.Int32,
+                      {At, packed(L.bits), Label(B, I.getPointerOperand(), 0), Old, nextSite()});
+  Value *LS = compare(B, SF_OP_EQ, L.bits, LO, Label(B, Wanted, 0), Old, leafValue(B, Wanted, L));
+  Value *Kept = B.CreateSelect(Done, Label(B, New, 0), LO);
+  Value *Now = B.CreateSelect(Done, leafValue(B, New, L), Old);
+  RT.call(B, "store", RT.Void, {At, packed(L.bits), RT.NoLabel, Kept, Now, number(0)});
+  return {LO, LS};
+}
+
+void OperationEmitter::emitTerminator(Builder &B, Instruction &I) {
+  if (auto *Branch = dyn_cast<BranchInst>(&I)) {
+    Value *L = Label(B, Branch->getCondition(), 0);
+    Constant *Site = nextSite();
+    if (!isZero(L))
+      RT.call(B, "branch", RT.Void, {L, asInt64(B, Branch->getCondition()), Site});
+  } else if (auto *Switch = dyn_cast<SwitchInst>(&I)) {
+    switchEvents(B, *Switch);
+  } else if (auto *Indirect = dyn_cast<IndirectBrInst>(&I)) {
+    concretise(B, Indirect->getAddress());
+  }
+}
+
+void OperationEmitter::switchEvents(Builder &B, SwitchInst &I) {
+  Value *L = Label(B, I.getCondition(), 0);
+  Constant *Site = nextSite();
+  unsigned Bits = I.getCondition()->getType()->getIntegerBitWidth();
+  if (isZero(L) || Bits > 64)
+    return;
+  SmallVector<uint64_t, 16> Cases;
+  for (auto &Case : I.cases())
+    Cases.push_back(Case.getCaseValue()->getZExtValue());
+  Constant *List = ConstantDataArray::get(RT.C, Cases);
+  auto *ListGlobal =
+      new GlobalVariable(RT.M, List->getType(), true, GlobalValue::PrivateLinkage, List);
+  Constant *Fields[] = {Site, ConstantInt::get(RT.Int32, Bits),
+                        ConstantInt::get(RT.Int32, Cases.size()),
+                        ConstantExpr::getBitCast(ListGlobal, RT.BytePtr)};
+  auto *Type = StructType::get(RT.C, {RT.Int64, RT.Int32, RT.Int32, RT.BytePtr});
+  auto *Record = new GlobalVariable(RT.M, Type, true, GlobalValue::PrivateLinkage,
+                                    ConstantStruct::get(Type, Fields));
+  RT.call(B, "switch", RT.Void,
+          {ConstantExpr::getBitCast(Record, RT.BytePtr), L, asInt64(B, I.getCondition())});
+}
+
+} // namespace symfleet

@@ -1,0 +1,220 @@
+// The pass and its registration: last in the optimiser, at every level.
+#include "Coverage.h"
+#include "Instrumenter.h"
+#include "Runtime.h"
+
+#if __has_include("llvm/IR/AttributeMask.h")
+#include "llvm/IR/AttributeMask.h"
+#endif
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+#include "llvm/Transforms/Scalar/Scalarizer.h"
+#include "llvm/Transforms/Utils/Local.h"
+
+#include <set>
+
+using namespace llvm;
+
+namespace symfleet {
+
+namespace {
+
+struct Model {
+  const char *name, *signature;
+};
+
+constexpr Model Models[] = {
+#define SF_MODEL(name, signature) {#name, signature},
+#include "symfleet/models.def"
+#undef SF_MODEL
+};
+
+char kindOf(Type *T) {
+  if (T->isVoidTy())
+    return 'v';
+  if (T->isPointerTy())
+    return 'p';
+  if (T->isIntegerTy(64))
+    return 'l';
+  if (T->isIntegerTy(32))
+    return 'i';
+  return T->isIntegerTy(16) ? 's' : '?';
+}
+
+std::string signatureOf(const FunctionType *T) {
+  std::string S(1, kindOf(T->getReturnType()));
+  for (Type *P : T->params())
+    S += kindOf(P);
+  return T->isVarArg() ? S + '.' : S;
+}
+
+// Names the model instead of the function, wherever this module mentions it.
+void useModels(Module &M) {
+  for (const Model &Each : Models) {
+    Function *F = M.getFunction(Each.name);
+    if (!F || !F->isDeclaration() || signatureOf(F->getFunctionType()) != Each.signature)
+      continue;
+    FunctionCallee Replacement =
+        M.getOrInsertFunction((Twine("__sf_model_") + Each.name).str(), F->getFunctionType());
+    F->replaceAllUsesWith(Replacement.getCallee());
+  }
+}
+
+// What a function may do to memory is no longer what it said: it passes labels.
+template <typename AttributesOf> void forgetMemoryEffects(AttributesOf &A) {
+  AttributeMask Mask;
+#if LLVM_VERSION_MAJOR >= 16
+  Mask.addAttribute(Attribute::Memory);
+#else
+  for (auto Kind : {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly,
+                    Attribute::ArgMemOnly, Attribute::InaccessibleMemOnly,
+                    Attribute::InaccessibleMemOrArgMemOnly})
+    Mask.addAttribute(Kind);
+#endif
+  A.removeFnAttrs(Mask);
+}
+
+void forgetMemoryEffects(Module &M) {
+  for (Function &F : M) {
+    if (!F.isIntrinsic())
+      forgetMemoryEffects<Function>(F);
+    for (Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallBase>(&I); Call && !isa<IntrinsicInst>(I))
+        forgetMemoryEffects<CallBase>(*Call);
+  }
+}
+
+bool hasUnsupportedControlFlow(const Function &F) {
+  for (const BasicBlock &BB : F)
+    if (BB.isEHPad() && !BB.isLandingPad())
+      return true; // Windows exceptions
+  return false;
+}
+
+bool shouldInstrument(const Function &F, const std::set<const Value *> &Resolvers) {
+  if (F.isDeclaration() || F.hasAvailableExternallyLinkage())
+    return false;
+  if (F.hasFnAttribute(Attribute::Naked) || F.isPresplitCoroutine())
+    return false;
+  if (F.hasFnAttribute(Attribute::DisableSanitizerInstrumentation))
+    return false;
+  // Resolvers run before the shadow exists.
+  return !Resolvers.count(&F) && !hasUnsupportedControlFlow(F);
+}
+
+bool hasVectors(Function &F) {
+  for (Instruction &I : instructions(F))
+    if (I.getType()->isVectorTy())
+      return true;
+  return false;
+}
+
+void hashFunction(StableHash &H, const Function &F) {
+  H.add(F.getName());
+  for (const Instruction &I : instructions(F)) {
+    if (I.isDebugOrPseudoInst())
+      continue;
+    H.add(uint64_t(I.getOpcode()) << 32 | I.getNumOperands());
+    for (const Use &V : I.operands()) {
+      if (auto *C = dyn_cast<ConstantInt>(V.get()))
+        H.add(C->getValue().getRawData()[0]);
+      else if (auto *G = dyn_cast<GlobalValue>(V.get()))
+        H.add(G->getName());
+    }
+  }
+}
+
+// Allocas behind our branches would become dynamic.
+void gatherAllocas(Function &F) {
+  BasicBlock &Entry = F.getEntryBlock();
+  SmallVector<AllocaInst *, 16> Static;
+  for (Instruction &I : Entry)
+    if (auto *A = dyn_cast<AllocaInst>(&I); A && A->isStaticAlloca())
+      Static.push_back(A);
+  Instruction *Front = nullptr;
+  for (AllocaInst *A : Static) {
+    if (Front)
+      A->moveAfter(Front);
+    else if (A != &Entry.front())
+      A->moveBefore(&Entry.front());
+    Front = A;
+  }
+}
+
+class Pass : public PassInfoMixin<Pass> {
+public:
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM) {
+    if (M.getFunction("__sf_init_module"))
+      return PreservedAnalyses::all();
+    auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+    std::set<const Value *> Resolvers;
+    for (const GlobalIFunc &G : M.ifuncs())
+      Resolvers.insert(G.getResolverFunction());
+    useModels(M);
+    forgetMemoryEffects(M);
+    Runtime RT(M);
+    SmallVector<Function *, 32> Functions;
+    for (Function &F : M)
+      if (shouldInstrument(F, Resolvers))
+        Functions.push_back(&F);
+    for (Function *F : Functions)
+      instrument(*F, RT, FAM);
+    startInMain(M, RT);
+    RT.finish();
+    return PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+
+private:
+  void instrument(Function &F, Runtime &RT, FunctionAnalysisManager &FAM) {
+    hashFunction(RT.Hash, F);
+    removeUnreachableBlocks(F);
+    if (hasVectors(F)) {
+      FAM.invalidate(F, PreservedAnalyses::none());
+      ScalarizerPass().run(F, FAM);
+    }
+    gatherAllocas(F);
+    splitCriticalEdges(F);
+    SmallVector<BasicBlock *, 16> Counted = blocksToCount(F);
+    Instrumenter Labels(RT, F);
+    Labels.collect();
+    for (BasicBlock *BB : Counted)
+      countBlock(RT, *BB);
+    Labels.run();
+    if (verifyFunction(F, &errs()))
+      report_fatal_error(Twine("symfleet: the instrumented function is not valid: ") +
+                         F.getName());
+  }
+
+  void startInMain(Module &M, Runtime &RT) {
+    Function *Main = M.getFunction("main");
+    if (!Main || Main->isDeclaration())
+      return;
+    BasicBlock::iterator At = Main->getEntryBlock().getFirstInsertionPt();
+    while (isa<AllocaInst>(*At))
+      ++At;
+    IRBuilder<> B(&*At);
+    if (DISubprogram *Scope = Main->getSubprogram())
+      B.SetCurrentDebugLocation(DILocation::get(RT.C, Scope->getLine(), 0, Scope));
+    RT.call(B, "start", RT.Void, {});
+    new GlobalVariable(M, RT.Int8, true, GlobalValue::ExternalLinkage,
+                       ConstantInt::get(RT.Int8, 1), "__sf_main_is_instrumented");
+  }
+};
+
+} // namespace
+
+} // namespace symfleet
+
+extern "C" LLVM_ATTRIBUTE_WEAK __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "symfleet", "1", [](PassBuilder &PB) {
+            PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel) {
+              MPM.addPass(symfleet::Pass());
+            });
+          }};
+}

@@ -1,0 +1,126 @@
+#include "Runtime.h"
+
+#include "symfleet/calls.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace symfleet {
+
+void StableHash::add(StringRef Text) {
+  for (char Ch : Text)
+    State = (State ^ static_cast<uint8_t>(Ch)) * 0x100000001b3ull;
+  add(Text.size());
+}
+
+void StableHash::add(uint64_t Number) {
+  for (int I = 0; I < 8; ++I, Number >>= 8)
+    State = (State ^ (Number & 0xff)) * 0x100000001b3ull;
+}
+
+uint64_t StableHash::finish() const {
+  uint64_t X = State;
+  X = (X ^ X >> 33) * 0xff51afd7ed558ccdull;
+  X = (X ^ X >> 33) * 0xc4ceb9fe1a85ec53ull;
+  return X ^ X >> 33;
+}
+
+// The name of the source relative to the project's root, which is the folder
+// of the compilation unless SYMFLEET_ROOT says otherwise.
+static std::string relativeSource(StringRef Source) {
+  SmallString<256> Root;
+  if (const char *Given = std::getenv("SYMFLEET_ROOT"))
+    Root = Given;
+  else if (sys::fs::current_path(Root))
+    return Source.str();
+  SmallString<256> Full(Source);
+  sys::fs::make_absolute(Full);
+  sys::path::remove_dots(Full, true);
+  StringRef Rest = Full;
+  if (Rest.consume_front(Root) && Rest.consume_front("/"))
+    return Rest.str();
+  return Source.str();
+}
+
+Runtime::Runtime(Module &M)
+    : M(M), C(M.getContext()), Int8(Type::getInt8Ty(C)), Int32(Type::getInt32Ty(C)),
+      Int64(Type::getInt64Ty(C)), Void(Type::getVoidTy(C)), BytePtr(PointerType::get(Int8, 0)),
+      NoLabel(ConstantInt::get(Int32, 0)), SourceName(relativeSource(M.getSourceFileName())) {
+  Tls = new GlobalVariable(M, ArrayType::get(Int8, sizeof(sf_tls)), false,
+                           GlobalValue::ExternalLinkage, nullptr, "__sf_tls", nullptr,
+                           GlobalValue::InitialExecTLSModel);
+  Tls->setAlignment(Align(8));
+  EdgeBase = new GlobalVariable(M, BytePtr, false, GlobalValue::InternalLinkage,
+                                ConstantPointerNull::get(BytePtr), "__sf_edge_base");
+}
+
+CallInst *Runtime::call(IRBuilder<> &B, StringRef Name, Type *Result, ArrayRef<Value *> Arguments) {
+  SmallVector<Type *, 8> Types;
+  for (Value *A : Arguments)
+    Types.push_back(A->getType());
+  auto *FT = FunctionType::get(Result, Types, false);
+  FunctionCallee Callee = M.getOrInsertFunction(("__sf_" + Name).str(), FT);
+  if (auto *F = dyn_cast<Function>(Callee.getCallee())) {
+    F->addFnAttr(Attribute::NoUnwind);
+    F->addFnAttr(Attribute::Cold);
+  }
+  CallInst *Call = B.CreateCall(Callee, Arguments);
+  Call->setDoesNotThrow();
+  return unchecked(Call);
+}
+
+Constant *Runtime::tlsField(uint64_t Offset, Type *FieldType) {
+  Constant *Base = ConstantExpr::getBitCast(Tls, BytePtr);
+  Constant *At =
+      ConstantExpr::getInBoundsGetElementPtr(Int8, Base, ConstantInt::get(Int64, Offset));
+  return ConstantExpr::getBitCast(At, PointerType::get(FieldType, 0));
+}
+
+void Runtime::finish() {
+  emitRegistration();
+  emitNotes();
+}
+
+void Runtime::emitRegistration() {
+  // Counters count into a private area until the program runs under an executor.
+  auto *AreaType = ArrayType::get(Int8, Edges ? Edges : 1);
+  auto *Area = new GlobalVariable(M, AreaType, false, GlobalValue::InternalLinkage,
+                                  ConstantAggregateZero::get(AreaType), "__sf_edges");
+  EdgeBase->setInitializer(ConstantExpr::getBitCast(Area, BytePtr));
+
+  Constant *Fields[] = {ConstantInt::get(Int32, SF_MODULE_VERSION), ConstantInt::get(Int32, Edges),
+                        ConstantInt::get(Int64, Hash.finish()),
+                        ConstantExpr::getBitCast(EdgeBase, BytePtr)};
+  auto *RecordType = StructType::get(C, {Int32, Int32, Int64, BytePtr});
+  auto *Record = new GlobalVariable(M, RecordType, true, GlobalValue::InternalLinkage,
+                                    ConstantStruct::get(RecordType, Fields), "__sf_module");
+
+  auto *Init = Function::Create(FunctionType::get(Void, false), GlobalValue::InternalLinkage,
+                                "__sf_init_module", &M);
+  IRBuilder<> B(BasicBlock::Create(C, "entry", Init));
+  call(B, "register", Void, {B.CreateBitCast(Record, BytePtr)});
+  B.CreateRetVoid();
+  appendToGlobalCtors(M, Init, 0);
+}
+
+void Runtime::emitNotes() {
+  std::string Text = "module " + SourceName + " llvm " + std::to_string(LLVM_VERSION_MAJOR) +
+                     " edges " + std::to_string(Edges) + " lost " + std::to_string(Lost.size()) +
+                     "\n";
+  for (const LostOperation &L : Lost)
+    Text += "lost " + L.what + " " + L.file + ":" + std::to_string(L.line) + " " + L.function + "\n";
+  Constant *Bytes = ConstantDataArray::getString(C, Text, false);
+  auto *Note = new GlobalVariable(M, Bytes->getType(), true, GlobalValue::PrivateLinkage, Bytes,
+                                  "__sf_notes");
+  Note->setSection("symfleet_notes");
+  Note->setAlignment(Align(1));
+  appendToUsed(M, {Note});
+}
+
+} // namespace symfleet

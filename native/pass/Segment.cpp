@@ -1,0 +1,337 @@
+// Flushing a segment: its test, its cold block, and the labels behind it.
+#include "Instrumenter.h"
+
+#include "symfleet/calls.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+
+namespace symfleet {
+
+namespace {
+
+// Memory that a segment touches, relative to a common base.
+struct Range {
+  Value *pointer; // as the instruction has it; the only one if count is 1
+  int64_t low, high;
+  uint64_t alignment;
+  unsigned count;
+};
+
+constexpr uint64_t PageSize = 1ull << SF_SHADOW_PAGE_BITS;
+
+Value *anyOf(IRBuilder<> &B, ArrayRef<Value *> Values) {
+  Value *All = nullptr;
+  for (Value *V : Values)
+    All = All ? B.CreateOr(All, V) : V;
+  return All;
+}
+
+} // namespace
+
+Value *Instrumenter::labelOf(Builder &B, Value *V, unsigned Leaf) {
+  if (!isTracked(V))
+    return RT.NoLabel;
+  if (auto It = Cold.find(V); It != Cold.end())
+    return It->second[Leaf];
+  if (auto It = Labels.find(V); It != Labels.end())
+    return It->second[Leaf];
+  auto Slot = FirstArgSlot.find(V);
+  if (Slot == FirstArgSlot.end() || !AnyArg)
+    return RT.NoLabel;
+  Value *At = B.CreateConstInBoundsGEP2_64(ArgSlots->getAllocatedType(), ArgSlots, 0,
+                                           Slot->second + Leaf);
+  Value *L = unchecked(B.CreateLoad(RT.Int32, At));
+  return B.CreateSelect(B.CreateICmpNE(AnyArg, RT.NoLabel), L, RT.NoLabel);
+}
+
+// One load of the page table for each page that an access can touch.
+void Instrumenter::addPageTests(Builder &B, SmallVectorImpl<Value *> &Tests) {
+  MapVector<Value *, Range> Ranges;
+  SmallVector<Range, 8> Alone;
+  auto Add = [&](Value *Pointer, uint64_t Size, Align Alignment) {
+    APInt Offset(DL.getIndexTypeSizeInBits(Pointer->getType()), 0);
+    Value *Base = Pointer->stripAndAccumulateConstantOffsets(DL, Offset, true);
+    int64_t Low = Offset.getSExtValue(), High = Low + int64_t(Size);
+    Range New{Pointer, Low, High, Alignment.value(), 1};
+    auto [It, Inserted] = Ranges.insert({Base, New});
+    if (Inserted)
+      return;
+    Range &Old = It->second;
+    int64_t First = std::min(Old.low, Low), Last = std::max(Old.high, High);
+    if (uint64_t(Last - First) > PageSize) {
+      Alone.push_back(New);
+      return;
+    }
+    bool Same = Old.low == Low && Old.high == High;
+    Old.alignment = std::max(Same ? Old.alignment : 1, Same ? Alignment.value() : 1);
+    Old.low = First;
+    Old.high = Last;
+    Old.count += Same ? 0 : 1;
+  };
+  SmallVector<Value *, 4> Addresses; // of ranges that are not constant
+  for (const Step &S : Segment) {
+    if (S.kind != Kind::Operation)
+      continue;
+    Instruction *I = S.instruction;
+    if (auto *L = dyn_cast<LoadInst>(I)) {
+      Add(L->getPointerOperand(), DL.getTypeStoreSize(L->getType()), L->getAlign());
+    } else if (auto *St = dyn_cast<StoreInst>(I)) {
+      Add(St->getPointerOperand(), DL.getTypeStoreSize(St->getValueOperand()->getType()),
+          St->getAlign());
+    } else if (auto *RMW = dyn_cast<AtomicRMWInst>(I)) {
+      Add(RMW->getPointerOperand(), DL.getTypeStoreSize(RMW->getType()), RMW->getAlign());
+    } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(I)) {
+      Add(Exchange->getPointerOperand(),
+          DL.getTypeStoreSize(Exchange->getCompareOperand()->getType()), Exchange->getAlign());
+    } else if (auto *Mem = dyn_cast<MemIntrinsic>(I)) {
+      // Of a short range the first and the last byte are enough; long ones
+      // look for themselves.
+      Value *Size = asInt64(B, Mem->getLength());
+      Value *Long = B.CreateICmpUGT(Size, ConstantInt::get(RT.Int64, PageSize));
+      Tests.push_back(B.CreateZExt(Long, RT.Int64));
+      Value *LastByte = B.CreateSub(Size, ConstantInt::get(RT.Int64, 1));
+      SmallVector<Value *, 2> Starts{Mem->getRawDest()};
+      if (auto *Copy = dyn_cast<MemTransferInst>(Mem))
+        Starts.push_back(Copy->getRawSource());
+      for (Value *Start : Starts) {
+        Value *At = asInt64(B, Start);
+        Addresses.push_back(At);
+        Addresses.push_back(B.CreateAdd(At, LastByte));
+      }
+    }
+  }
+  for (auto &[Base, R] : Ranges) {
+    Value *At = B.CreatePtrToInt(Base, RT.Int64);
+    Addresses.push_back(B.CreateAdd(At, ConstantInt::get(RT.Int64, uint64_t(R.low))));
+    if (R.count > 1 || R.alignment < uint64_t(R.high - R.low))
+      Addresses.push_back(B.CreateAdd(At, ConstantInt::get(RT.Int64, uint64_t(R.high - 1))));
+  }
+  for (const Range &R : Alone) {
+    Value *At = B.CreatePtrToInt(R.pointer, RT.Int64);
+    Addresses.push_back(At);
+    if (R.alignment < uint64_t(R.high - R.low))
+      Addresses.push_back(
+          B.CreateAdd(At, ConstantInt::get(RT.Int64, uint64_t(R.high - R.low - 1))));
+  }
+  Value *Shadow = ConstantExpr::getIntToPtr(ConstantInt::get(RT.Int64, SF_SHADOW_BASE),
+                                            PointerType::get(RT.Int64, 0));
+  for (Value *At : Addresses) {
+    Value *Slot = B.CreateGEP(RT.Int64, Shadow, B.CreateLShr(At, SF_SHADOW_PAGE_BITS));
+    Tests.push_back(unchecked(B.CreateLoad(RT.Int64, Slot)));
+  }
+}
+
+bool Instrumenter::definesIn(const Step &S, Value *V) const {
+  return S.instruction == V && (S.kind == Kind::Operation || S.kind == Kind::TakeRet);
+}
+
+// What may be labelled in this segment, as an i64 that is zero if nothing is;
+// null if nothing ever can be.
+Value *Instrumenter::segmentTest(Builder &B) {
+  SmallSetVector<Value *, 8> Incoming;
+  SmallPtrSet<Value *, 16> Defined;
+  SmallVector<Value *, 8> Tests;
+  bool NeedsArgs = false;
+  auto Use = [&](Value *V) {
+    if (!isTracked(V) || Defined.count(V))
+      return;
+    if (auto It = Labels.find(V); It != Labels.end()) {
+      for (Value *L : It->second)
+        if (L != RT.NoLabel)
+          Incoming.insert(L);
+    } else {
+      NeedsArgs |= FirstArgSlot.count(V) != 0;
+    }
+  };
+  for (const Step &S : Segment) {
+    switch (S.kind) {
+    case Kind::TakeArgs:
+      Tests.push_back(ArgToken);
+      break;
+    case Kind::TakeRet:
+      Tests.push_back(RetTokens[S.instruction]);
+      break;
+    case Kind::PassArgs:
+      for (const llvm::Use &A : cast<CallBase>(S.instruction)->args())
+        Use(A.get());
+      break;
+    case Kind::Operation:
+    case Kind::PassRet:
+    case Kind::Terminator:
+    case Kind::Lost:
+      for (const llvm::Use &V : S.instruction->operands())
+        Use(V.get());
+      break;
+    }
+    if (S.kind == Kind::Operation || S.kind == Kind::TakeRet)
+      Defined.insert(S.instruction);
+  }
+  if (NeedsArgs && AnyArg)
+    Incoming.insert(AnyArg);
+  addPageTests(B, Tests);
+  if (Value *Any = anyOf(B, Incoming.getArrayRef()))
+    Tests.push_back(B.CreateZExt(Any, RT.Int64));
+  return anyOf(B, Tests);
+}
+
+void Instrumenter::flush(Instruction &Before) {
+  if (Segment.empty())
+    return;
+  Builder B(&Before);
+  B.SetCurrentDebugLocation(DebugLoc());
+  Value *Test = segmentTest(B);
+  if (!Test || isa<Constant>(Test)) {
+    for (const Step &S : Segment)
+      if (S.kind == Kind::Operation && isTracked(S.instruction))
+        Labels[S.instruction] = LabelList(leafCount(S.instruction), RT.NoLabel);
+    Segment.clear();
+    return;
+  }
+  BasicBlock *Head = Before.getParent();
+  MDNode *Unlikely = MDBuilder(RT.C).createBranchWeights(1, 1u << 20);
+  Instruction *ColdEnd = SplitBlockAndInsertIfThen(
+      B.CreateICmpNE(Test, ConstantInt::get(RT.Int64, 0)), &Before, false, Unlikely);
+  Builder ColdBuilder(ColdEnd);
+  DebugLoc Where; // calls of inlinable functions need a location
+  for (const Step &S : Segment)
+    if (!Where && S.instruction)
+      Where = S.instruction->getDebugLoc();
+  if (!Where && F.getSubprogram())
+    Where = DILocation::get(RT.C, 0, 0, F.getSubprogram());
+  ColdBuilder.SetCurrentDebugLocation(Where);
+  emitCold(ColdBuilder);
+  joinLabels(Head, ColdEnd->getParent(), Before);
+  Segment.clear();
+  Cold.clear();
+}
+
+void Instrumenter::emitCold(Builder &B) {
+  for (const Step &S : Segment) {
+    Instruction *I = S.instruction;
+    switch (S.kind) {
+    case Kind::TakeArgs:
+      emitTakeArgs(B);
+      break;
+    case Kind::TakeRet:
+      emitTakeRet(B, *cast<CallBase>(I));
+      break;
+    case Kind::PassArgs: {
+      auto *Call = cast<CallBase>(I);
+      SmallVector<Value *, 8> Values(Call->args());
+      emitPass(B, "pass_args", Call->getCalledOperand(), Values);
+      break;
+    }
+    case Kind::PassRet:
+      emitPass(B, "pass_ret", &F, {I->getOperand(0)});
+      break;
+    case Kind::Terminator:
+      Emitter.emitTerminator(B, *I);
+      break;
+    case Kind::Lost: {
+      Value *Any = RT.NoLabel;
+      for (const Use &V : I->operands())
+        for (unsigned K = 0; isTracked(V.get()) && K < leafCount(V.get()); ++K)
+          Any = B.CreateOr(Any, labelOf(B, V.get(), K));
+      RT.call(B, "unmodelled", RT.Void, {Any});
+      break;
+    }
+    case Kind::Operation: {
+      LabelList L = Emitter.emit(B, *I);
+      if (isTracked(I))
+        Cold[I] = std::move(L);
+      break;
+    }
+    }
+  }
+}
+
+void Instrumenter::emitTakeArgs(Builder &B) {
+  Value *From = RT.call(B, "take_args", RT.BytePtr,
+                        {B.CreateBitCast(&F, RT.BytePtr),
+                         ConstantInt::get(RT.Int32, ArgCount)});
+  From = B.CreateBitCast(From, PointerType::get(RT.Int32, 0));
+  Value *Any = RT.NoLabel;
+  for (Argument &A : F.args()) {
+    auto Slot = FirstArgSlot.find(&A);
+    if (Slot == FirstArgSlot.end())
+      continue;
+    LabelList Out;
+    for (unsigned K = 0; K < leafCount(&A); ++K) {
+      Value *L = unchecked(
+          B.CreateLoad(RT.Int32, B.CreateConstInBoundsGEP1_64(RT.Int32, From, Slot->second + K)));
+      unchecked(B.CreateStore(L, B.CreateConstInBoundsGEP2_64(ArgSlots->getAllocatedType(),
+                                                              ArgSlots, 0, Slot->second + K)));
+      Any = B.CreateOr(Any, L);
+      Out.push_back(L);
+    }
+    Cold[&A] = std::move(Out);
+  }
+  AnyArg = Any; // joined with 0 when the segment ends
+}
+
+void Instrumenter::emitTakeRet(Builder &B, CallBase &Call) {
+  Value *Callee = B.CreateBitCast(Call.getCalledOperand(), RT.BytePtr);
+  unsigned Count = std::min<unsigned>(leafCount(&Call), SF_CALL_LABELS);
+  Value *From = RT.call(B, "take_ret", RT.BytePtr, {Callee, ConstantInt::get(RT.Int32, Count)});
+  From = B.CreateBitCast(From, PointerType::get(RT.Int32, 0));
+  LabelList Out;
+  for (unsigned K = 0; K < Count; ++K)
+    Out.push_back(
+        unchecked(B.CreateLoad(RT.Int32, B.CreateConstInBoundsGEP1_64(RT.Int32, From, K))));
+  Cold[&Call] = std::move(Out);
+}
+
+// Writes the labels of a call's arguments or of a return into the record.
+void Instrumenter::emitPass(Builder &B, StringRef Name, Value *Callee, ArrayRef<Value *> Values) {
+  LabelList Passed;
+  Value *Any = RT.NoLabel;
+  for (Value *V : Values)
+    for (unsigned K = 0; K < leafCount(V) && Passed.size() < SF_CALL_LABELS; ++K) {
+      Passed.push_back(labelOf(B, V, K));
+      Any = B.CreateOr(Any, Passed.back());
+    }
+  Value *To = RT.call(B, Name, RT.BytePtr,
+                      {B.CreateBitCast(Callee, RT.BytePtr),
+                       ConstantInt::get(RT.Int32, Passed.size()), Any});
+  To = B.CreateBitCast(To, PointerType::get(RT.Int32, 0));
+  for (unsigned K = 0; K < Passed.size(); ++K)
+    unchecked(B.CreateStore(Passed[K], B.CreateConstInBoundsGEP1_64(RT.Int32, To, K)));
+}
+
+// Labels that are used behind the segment become phis: none, or the cold one.
+void Instrumenter::joinLabels(BasicBlock *Head, BasicBlock *ColdBlock, Instruction &Before) {
+  SmallPtrSet<const User *, 16> Inside;
+  for (const Step &S : Segment)
+    if (S.instruction && S.kind != Kind::TakeRet)
+      Inside.insert(S.instruction);
+  Instruction *At = &Before.getParent()->front();
+  auto Join = [&](Value *L) -> Value * {
+    if (isa<Constant>(L))
+      return L;
+    auto *Phi = PHINode::Create(RT.Int32, 2, "", At);
+    Phi->addIncoming(RT.NoLabel, Head);
+    Phi->addIncoming(L, ColdBlock);
+    OurPhis.push_back(Phi);
+    return Phi;
+  };
+  for (const Step &S : Segment) {
+    if (S.kind == Kind::TakeArgs) {
+      AnyArg = Join(AnyArg);
+      continue;
+    }
+    if ((S.kind != Kind::Operation && S.kind != Kind::TakeRet) || !isTracked(S.instruction))
+      continue;
+    bool UsedBehind =
+        any_of(S.instruction->users(), [&](const User *U) { return !Inside.count(U); });
+    LabelList Out;
+    for (Value *L : Cold[S.instruction])
+      Out.push_back(UsedBehind ? Join(L) : RT.NoLabel);
+    Labels[S.instruction] = std::move(Out);
+  }
+}
+
+} // namespace symfleet

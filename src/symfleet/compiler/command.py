@@ -1,0 +1,201 @@
+"""What a compiler command line asks for, and what must be added to it.
+
+Pure: command line in, command line out. Response files are read through a function that the caller
+gives, because their content decides too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Language = Literal["c", "c++"]
+ReadText = Callable[[str], str]
+
+RESPONSE_FILES_MAX = 64
+"""Response files may name each other; this many are followed."""
+
+# Options whose value is the next argument.
+_WITH_VALUE = frozenset(
+    "-o -x -I -L -l -D -U -include -imacros -isystem -iquote -idirafter -iprefix -iwithprefix"
+    " -isysroot --sysroot -arch -target -MF -MT -MQ -MJ -T -u -z -e -Xlinker -Xclang"
+    " -Xassembler -Xpreprocessor -mllvm -rpath -b -B -soname -h --param -aux-info -main-file-name"
+    " -dumpbase -wrapper -fplugin-arg -gcc-toolchain".split()
+)
+_COMPILE_ONLY = frozenset({"-c", "-S"})
+_NO_CODE = frozenset({"-E", "-M", "-MM", "-fsyntax-only", "--analyze"})
+_QUESTIONS = ("-print-", "--print-", "-dump", "--help", "-help", "--version", "--target-help")
+_SOURCES = (
+    ".c .i .cc .cp .cxx .cpp .CPP .c++ .C .ii .m .mm .M .h .hh .hpp .hxx .H .ll .bc .cppm".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A clang and what fits it."""
+
+    clang: str
+    major: int
+    plugin: str
+    runtime: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one command line asks for."""
+
+    generates_code: bool
+    links_program: bool
+    links_shared: bool
+    wants_lto: bool
+    forbids_undefined: bool
+    has_debug_option: bool
+    linker: str
+    narrow_target: str
+    """An option that asks for a target other than 64-bit, or empty."""
+
+
+def expand(arguments: Sequence[str], read: ReadText) -> list[str]:
+    """Return the arguments with response files replaced by what is in them.
+
+    A file that cannot be read stays as it is: clang says what is wrong with it.
+    """
+    out: list[str] = []
+    pending = list(reversed(arguments))
+    opened = 0
+    while pending:
+        argument = pending.pop()
+        if not argument.startswith("@") or len(argument) == 1 or opened == RESPONSE_FILES_MAX:
+            out.append(argument)
+            continue
+        opened += 1
+        try:
+            text = read(argument[1:])
+        except (OSError, ValueError):
+            out.append(argument)
+            continue
+        pending.extend(reversed(split_words(text)))
+    return out
+
+
+def split_words(text: str) -> list[str]:
+    """Split a response file as clang does: white space, quotes of both kinds, backslashes."""
+    words: list[str] = []
+    word: str | None = None
+    quote = ""
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            word = (word or "") + next(characters, "")
+        elif quote:
+            if character == quote:
+                quote = ""
+            else:
+                word = (word or "") + character
+        elif character in "'\"":
+            quote = character
+            word = word or ""
+        elif character.isspace():
+            if word is not None:
+                words.append(word)
+            word = None
+        else:
+            word = (word or "") + character
+    if word is not None:
+        words.append(word)
+    return words
+
+
+def understand(arguments: Sequence[str]) -> Request:
+    """Classify a command line whose response files are expanded."""
+    stages: set[str] = set()
+    linker_words: list[str] = []
+    narrow = linker = ""
+    inputs = sources = question = shared = lto = debug = False
+    language = ""
+    position = 0
+    while position < len(arguments):
+        argument = arguments[position]
+        position += 1
+        value = arguments[position] if position < len(arguments) else ""
+        if argument in _WITH_VALUE:
+            position += 1
+            if argument == "-x":
+                language = value
+            elif argument in ("-Xlinker", "-z"):
+                linker_words += ["-z"] * (argument == "-z") + [value]
+            elif argument == "-l":
+                inputs = True
+        elif argument == "-" or not argument.startswith("-"):
+            inputs = True
+            sources |= _is_source(argument, language)
+        elif argument in _COMPILE_ONLY or argument in _NO_CODE:
+            stages.add(argument)
+        elif argument.startswith(_QUESTIONS):
+            question = True
+        elif argument.startswith("-Wl,"):
+            linker_words += argument[4:].split(",")
+        elif argument.startswith("-l"):
+            inputs = True
+        elif argument in ("-m32", "-mx32", "-m16"):
+            narrow = argument
+        else:
+            shared |= argument in ("-shared", "--shared")
+            lto |= argument.startswith("-flto")
+            debug |= argument.startswith("-g")
+            if argument in ("-r", "--relocatable"):
+                stages.add("-r")
+            if argument.startswith("-fuse-ld="):
+                linker = argument.partition("=")[2]
+            if argument.startswith("-x"):
+                language = argument[2:]
+    no_code = bool(stages & _NO_CODE) or question or not inputs
+    links = not no_code and not stages
+    relocatable = "-r" in linker_words
+    return Request(
+        generates_code=sources and not no_code,
+        links_program=links and not shared and not relocatable,
+        links_shared=links and shared,
+        wants_lto=lto,
+        forbids_undefined="--no-undefined" in linker_words or "defs" in linker_words,
+        has_debug_option=debug,
+        linker=linker,
+        narrow_target=narrow,
+    )
+
+
+def _is_source(name: str, language: str) -> bool:
+    if language and language != "none":
+        return not language.startswith("assembler")
+    return name == "-" or name.endswith(tuple(_SOURCES))
+
+
+def additions(request: Request, toolchain: Toolchain) -> list[str]:
+    """Return what goes behind the user's arguments.
+
+    Behind, because the last -f option wins: vectors made after the user's -O would lose labels.
+    """
+    added: list[str] = []
+    if request.generates_code:
+        added += [
+            f"-fpass-plugin={toolchain.plugin}",
+            "-fno-vectorize",
+            "-fno-slp-vectorize",
+            "-D__SYMFLEET__=1",
+        ]
+        if not request.has_debug_option:
+            added.append("-gline-tables-only")  # names the places of what is not modelled
+    if request.wants_lto:
+        added.append("-fno-lto")
+    if request.links_program:
+        for word in ("--whole-archive", toolchain.runtime, "--no-whole-archive"):
+            added += ["-Xlinker", word]
+        # Shared objects of the program find the one runtime in the executable.
+        export = "--export-dynamic" if request.linker == "gold" else "--export-dynamic-symbol=__sf_*"
+        added += ["-Xlinker", export]
+    if request.links_shared and request.forbids_undefined:
+        added += ["-Xlinker", "-z", "-Xlinker", "undefs"]
+    if not added:
+        return []
+    return ["--start-no-unused-arguments", *added, "--end-no-unused-arguments"]
