@@ -22,7 +22,7 @@ from symfleet.protocol.operations import Admission, Admit, Changed, Claim, Claim
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.runtime.stores import OpenedLedger
 from symfleet.testing.jobs import Job, Role, until
-from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.programs import ProgramCampaign, faults_of
 from symfleet.types import GenerationId, Incarnation, WorkState, input_id_of
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
@@ -49,8 +49,7 @@ def run(job: Job, code: int = 0) -> None:
 
 
 def assert_healthy(status: LedgerStatus) -> None:
-    faults = {n: r for n, r in status.faults_total.items() if any(r.values())}
-    assert faults == {}
+    assert faults_of(status) == {}
     assert status.states.get(WorkState.POISONED, 0) == 0
 
 
@@ -125,11 +124,22 @@ def test_e4_a_seed_with_a_false_name_is_refused_and_the_rest_goes_on(make: Make)
 @pytest.mark.guarantee("C6")
 def test_e4_damaged_bytes_in_the_corpus_folder_are_repaired_and_counted(make: Make) -> None:
     campaign = make("two", seed=b"seed")
-    # Nothing is left unpublished by a job that ends; one that dies right after a decision is.
-    job = campaign.job(env={"SYMFLEET_CRASH": "root.before_mark:1:kill"})
+    # A job that ends leaves nothing unpublished; this one dies before the first mark is moved.
+    job = campaign.job(env={"SYMFLEET_CRASH": "coordinator.before_mark:1:kill"})
     job.start()
-    until("the root has died once", lambda: "the job died" in job.story.read_text(), 30)
-    assert job.wait() == 0
+    until("the root has died", lambda: "the job died" in job.story.read_text(), 30)
+    (launcher,) = job.find(Role.LAUNCHER)
+    assert job.kill(launcher)
+    job.assert_nothing_left()
+    name = input_id_of(b"seed")
+    (path,) = (campaign.out / "corpus").rglob(name)
+    path.write_bytes(b"damaged")
+    run(campaign.job(stop=Stop(until_quiescent=True, accept_faults=True)))
+    status = campaign.status()
+    assert status.faults_total["projection_repaired"] == {"": 1}
+    assert campaign.corpus_files() == {input_id_of(data): data for data in (b"seed", b"A", b"B")}
+    (set_aside,) = (campaign.out / "lost+found").iterdir()
+    assert set_aside.read_bytes() == b"damaged"
 
 
 @pytest.mark.guarantee("L4")
@@ -233,7 +243,7 @@ def test_e14_an_unreadable_seed_is_admitted_once_it_can_be_read(make: Make) -> N
     campaign = make("none", locked=b"locked", slow=b"slow")
     locked = campaign.seeds / "locked"
     locked.chmod(0)
-    launcher = (sys.executable, "-m", "symfleet.testing.launch")
+    launcher: tuple[str, ...] = (sys.executable, "-m", "symfleet.testing.launch")
     if os.geteuid() == 0:  # root reads everything unless it gives that up
         drop = "--bounding-set=-dac_override,-dac_read_search"
         launcher = ("setpriv", drop, *launcher)

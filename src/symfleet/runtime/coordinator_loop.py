@@ -200,8 +200,10 @@ class CoordinatorLoop:
     def _between_turns(self, now: float) -> None:
         """Publish and take in, a bounded piece each."""
         for publisher in self._p.publishers:
-            crash.point("coordinator.publish")
-            self._events += publisher.step(self._publish.upto, now, flush=self._publish.flush)
+            moved = publisher.step(self._publish.upto, now, flush=self._publish.flush)
+            if moved:
+                crash.point("coordinator.before_mark")
+            self._events += moved
         self._events += self._p.intake.step(now)
         self._p.ledger.checkpoint()
 

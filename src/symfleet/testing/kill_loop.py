@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -201,18 +200,3 @@ class KillLoop:
         """Start the launcher again at once, as a person would; the dead one's processes may still
         be dying."""
         self._job.start()
-
-
-def disturb(
-    make_job: Callable[[], tuple[Job, Path]],
-    chance: random.Random,
-    *,
-    kills: int,
-    within_s: float,
-) -> RunReport:
-    """Make a job, disturb it, end whatever is left of it."""
-    job, log = make_job()
-    try:
-        return KillLoop(job, log, chance, kills=kills, within_s=within_s).run()
-    finally:
-        job.end()

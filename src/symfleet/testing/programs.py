@@ -24,10 +24,20 @@ from symfleet.config.model import (
 )
 from symfleet.coverage.generation import engine_build_of, generation_key
 from symfleet.ledger.contract import LedgerReader, LedgerStatus
+from symfleet.observe.report import FAULTS
 from symfleet.runtime.engines import engine_command
 from symfleet.runtime.identity import version
 from symfleet.runtime.stores import OpenedLedger, open_ledger, open_reader
 from symfleet.testing.jobs import Job, until
+
+
+def faults_of(status: LedgerStatus) -> dict[str, dict[str, int]]:
+    """Return the fault counters that are not 0: none in a healthy run."""
+    return {
+        name: reasons
+        for name, reasons in status.faults_total.items()
+        if name in FAULTS and any(reasons.values())
+    }
 
 
 class ProgramCampaign:
