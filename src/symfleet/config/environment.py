@@ -52,7 +52,7 @@ def mpi_rank() -> int | None:
 
 def native_folder() -> Path:
     """Return the folder with the pass, the runtime and the executor (`lib`, `bin`)."""
-    named = os.environ.get(_PREFIX + "NATIVE", "")
+    named = os.environ.get(_PREFIX + "NATIVE_DIR", "")
     return Path(named) if named else Path(__file__).resolve().parent.parent / "native"
 
 
