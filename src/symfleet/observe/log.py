@@ -26,35 +26,45 @@ class CappedFile:
         self._path = path
         self._bytes_max = bytes_max
         self._files_max = files_max
-        self._stream = path.open("ab")
+        self._size = 0
+        self._descriptor = self._open()
         self.dropped = 0
 
     def write(self, text: str) -> None:
         """Append text in one write; rotate first when it would not fit."""
         line = text.encode("utf-8", "backslashreplace")
         try:
-            if self._stream.tell() + len(line) > self._bytes_max and self._stream.tell() > 0:
+            if self._size > 0 and self._size + len(line) > self._bytes_max:
                 self._rotate()
-            self._stream.write(line)
-            self._stream.flush()
-        except (OSError, ValueError):
+            self._size += os.write(self._descriptor, line)
+        except OSError:
             self.dropped += 1
 
     def flush(self) -> None:
-        """Do nothing: every write is flushed."""
+        """Do nothing: there is no buffer."""
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; what comes later is dropped. A log usually lives as long as its process
+        and is closed by its end."""
         with contextlib.suppress(OSError):
-            self._stream.close()
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        descriptor = os.open(self._path, flags, 0o644)
+        self._size = os.fstat(descriptor).st_size
+        return descriptor
 
     def _rotate(self) -> None:
-        self._stream.close()
+        self.close()
         for number in range(self._files_max - 1, 0, -1):
             newer = self._path if number == 1 else self._numbered(number - 1)
             with contextlib.suppress(FileNotFoundError):
                 newer.replace(self._numbered(number))
-        self._stream = self._path.open("wb" if self._files_max == 1 else "ab")
+        if self._files_max == 1:
+            self._path.unlink(missing_ok=True)
+        self._descriptor = self._open()
 
     def _numbered(self, number: int) -> Path:
         return self._path.with_name(f"{self._path.name}.{number}")

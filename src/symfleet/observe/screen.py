@@ -118,7 +118,7 @@ def _flips(report: Report) -> str:
     names = ("sat", "unsat", "timeout", "unknown", "skipped")
     counts = ", ".join(f"{amount(total.flips.get(name, 0))} {name}" for name in names)
     share = 100 * total.solver_s / total.wall_s if total.wall_s > 0 else 0.0
-    return f"{counts}; solver {min(100.0, share):.0f}% of time"
+    return f"{counts}; solver {min(100.0, share):.0f}%"
 
 
 def _largest(counts: dict[str, int]) -> str:

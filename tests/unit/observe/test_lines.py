@@ -1,0 +1,81 @@
+"""Words for people."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from tests.unit.observe.reports import TOTALS, live, report, status
+
+from symfleet.observe.lines import advice, amount, duration, plain_line, summary_lines
+from symfleet.types import Epoch, WorkState
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        *((0.04, "0.0s"), (9.96, "10.0s"), (42, "42s")),
+        *((61, "1m 01s"), (3700, "1h 01m"), (90_000, "1d 01h")),
+    ],
+)
+def test_durations_have_two_units(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(0, "0"), (9999, "9999"), (12_345, "12.3k"), (1_234_567, "1.2M"), (2e9, "2.0G")],
+)
+def test_amounts_are_short(number: float, said: str) -> None:
+    assert amount(number) == said
+
+
+def test_the_plain_line_says_how_it_goes() -> None:
+    line = plain_line(report(part=live()))
+    assert "corpus 307" in line
+    assert "edges 4321" in line
+    assert "executed 1234 (12.3/s)" in line
+    assert "faults" not in line
+
+
+def test_the_plain_line_names_faults() -> None:
+    snapshot = status(faults_this_epoch={"invalid_results": {"digest": 3}})
+    assert "faults invalid_results 3" in plain_line(report(snapshot))
+
+
+def test_the_summary_of_a_running_launch_does_not_call_it_crashed() -> None:
+    text = "\n".join(summary_lines(report(), "out"))
+    assert "epoch 3 is running (process 4242 on host1)" in text
+    assert "resume" not in text
+
+
+def test_the_summary_of_a_crashed_launch_says_what_to_do() -> None:
+    text = "\n".join(summary_lines(report(running=False), "out"))
+    assert "epoch 3 crashed" in text
+    assert "go on with `symfleet resume out`" in text
+
+
+def test_the_summary_names_what_is_left_and_who_did_not_answer() -> None:
+    epoch = status().epoch
+    assert epoch is not None
+    closed = dataclasses.replace(epoch, epoch=Epoch(3), closed_wall=1.0, reason="max_time")
+    states = {WorkState.DEFERRED: 1, WorkState.POISONED: 2}
+    coordinators = tuple(
+        dataclasses.replace(part, acknowledged=1, workers=2, missing=("rank 2",))
+        for part in status().coordinators
+    )
+    snapshot = status(epoch=closed, states=states, coordinators=coordinators)
+    text = "\n".join(summary_lines(report(snapshot, running=False), "out"))
+    assert "epoch 3 ended: max_time" in text
+    assert "1 deferred, 2 poisoned" in text
+    assert "1/2 acknowledged; not acknowledged: rank 2" in text
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [("not_instrumented", "symfleet cc"), ("no_symbolic_byte", "@@"), ("unheard_of", None)],
+)
+def test_silent_nothing_is_never_silent(reason: str, words: str | None) -> None:
+    totals = dataclasses.replace(TOTALS, generated=0, reasons={reason: 9, "degraded": 1})
+    said = advice(report(status(total=totals)))
+    assert said is None if words is None else said is not None and words in said
