@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.unit.observe.reports import live, report, status
 
 from symfleet.observe.afl import AflFiles
 from symfleet.observe.report import Report
-from tests.unit.observe.reports import live, report, status
 
 needs = pytest.mark.skipif(
     not (shutil.which("afl-whatsup") and shutil.which("afl-plot") and shutil.which("gnuplot")),
