@@ -673,6 +673,8 @@ class MemoryLedger(MemoryReading):
             raise planning.unknown("sink", mark.sink)
         sink = self._tables.sinks[mark.sink - 1]
         planning.check_mark(mark, len(self._tables.artefacts))
+        if sink.epoch != self._live_epoch().epoch:
+            return Marked("stale")
         disposition = planning.mark_disposition(mark, sink.row.incarnation, sink.row.published_upto)
         if disposition == "completed":
             self._journal.set(sink, row=replace(sink.row, published_upto=mark.published_upto))

@@ -69,6 +69,8 @@ def mark_published(turn: Turn, mark: MarkPublished) -> Marked:
     if found is None:
         raise planning.unknown("sink", mark.sink)
     planning.check_mark(mark, turn.standing.artefacts)
+    if mark.sink not in turn.standing.published:
+        return Marked("stale")  # nobody registered it in this epoch: its publisher is dead
     kind, incarnation, upto = found
     current = Incarnation(int.from_bytes(incarnation, "big"))
     disposition = planning.mark_disposition(mark, current, upto)

@@ -212,7 +212,8 @@ class CountFaults:
 
 @dataclass(frozen=True, slots=True)
 class MarkPublished:
-    """Move a sink's mark by compare-and-set (C7). Answer: Marked."""
+    """Move a sink's mark by compare-and-set (C7); stale unless the sink was registered in this
+    epoch. Answer: Marked."""
 
     sink: int
     incarnation: Incarnation
