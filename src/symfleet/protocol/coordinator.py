@@ -115,6 +115,7 @@ class Coordinator:
         `drained`: the transport was seen empty after the last event was taken."""
         core = self._core
         core.now = self._timeline.begin(now)
+        core.outbox.sealed = core.ending is not None and core.ending.control
         drained = drained and not self._timeline.late
         if self._shutdown.phase is RunPhase.FINISHED:
             return ()
@@ -158,7 +159,7 @@ class Coordinator:
     def fail(self, exit_code: int, reason: str) -> None:
         """Begin a control stop (69, 70, 74): no more work, every worker is stopped and named."""
         core = self._core
-        core.outbox.forget_operations()
+        core.outbox.forget_turn()
         self._settlement.forget()
         core.end(Ending(reason, exit_code, control=True))
 
@@ -166,9 +167,9 @@ class Coordinator:
         """Return when the next turn must begin even without an event (monotonic seconds)."""
         if self.finished:
             return None
-        deadlines = [*self._vote.deadlines(), *self._shutdown.deadlines()]
+        deadlines = [*self._shutdown.deadlines()]
         if self._core.ending is None:
-            deadlines += self._sweeps.deadlines()
+            deadlines += (*self._sweeps.deadlines(), *self._vote.deadlines())
         elif self._shutdown.phase is RunPhase.RUNNING:
             deadlines.append(self._core.now)
         return self._timeline.expect(self._core.now, min(deadlines, default=None))

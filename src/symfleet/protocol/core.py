@@ -55,6 +55,8 @@ class Core:
     breaker: Breaker
     now: float
     ending: Ending | None = None
+    renewing: bool = False
+    """Many slots were lost: nothing new is dispatched, and the next epoch brings them back."""
     last_artefact: int = 0
     """Number of the newest artefact that the ledger has."""
 

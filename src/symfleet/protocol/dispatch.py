@@ -58,7 +58,7 @@ class Dispatcher:
     def claim(self) -> None:
         """Ask for rows for the places that are free once this turn's results are decided."""
         core = self._core
-        if core.ending is not None:
+        if core.ending is not None or core.renewing:
             return
         places = self._places(deciding_is_free=True)
         items = len(places) * self._costs.typical_items(core.setup.knobs)
@@ -80,12 +80,11 @@ class Dispatcher:
             if not self._usable(worker):
                 continue
             for slot in worker.slots:
-                if slot.phase is not SlotPhase.OPEN:
+                if slot.phase is not SlotPhase.OPEN or slot.full:
                     continue
-                held = sum(
-                    not (deciding_is_free and delivery.phase is Phase.DECIDING)
-                    for delivery in slot.deliveries
-                )
+                held = slot.held
+                if deciding_is_free:
+                    held -= sum(d.phase is Phase.DECIDING for d in slot.deliveries)
                 places += [
                     (depth, worker.rank, slot.place.slot, slot) for depth in range(held, depth_max)
                 ]
@@ -97,7 +96,7 @@ class Dispatcher:
     def dispatch(self) -> None:
         """Make deliveries of what is claimed, as far as there are places."""
         core = self._core
-        if core.ending is not None or not core.frontier.claimed:
+        if core.ending is not None or core.renewing or not core.frontier.claimed:
             return
         places = self._places(deciding_is_free=False)
         waiting = [lease for lease in core.frontier.claimed.values() if self._is_free(lease)]

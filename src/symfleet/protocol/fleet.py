@@ -96,6 +96,11 @@ class Slot:
     owed: set[DispatchToken] = field(default_factory=set)
     """Those of them that were decided before their READY came."""
     parked_for: frozenset[DispatchToken] = frozenset()
+    ghosts: set[DispatchToken] = field(default_factory=set)
+    """Deliveries that were rolled back and that the worker may still have: each takes a place until
+    the worker speaks of it, or of a later one."""
+    full: bool = False
+    """The worker said that it has no place; its next READY ends this."""
     reset_tries: int = 0
     reset_at: float = 0.0
     """When the next reset is due."""
@@ -110,6 +115,11 @@ class Slot:
             oldest, _ = self.retired.popitem(last=False)
             self.owed.discard(oldest)
 
+    @property
+    def held(self) -> int:
+        """How many of its places are taken."""
+        return len(self.deliveries) + len(self.ghosts)
+
     def begin_life(self, incarnation: Incarnation, now: float) -> None:
         """Be a new incarnation, with nothing of the old one."""
         assert not self.deliveries, "J6: nothing of an older life stays"
@@ -120,6 +130,8 @@ class Slot:
         self.owed.clear()
         self.marked = False
         self.parked_for = frozenset()
+        self.ghosts.clear()
+        self.full = False
         self.reset_tries = 0
 
 

@@ -24,6 +24,7 @@ from symfleet.protocol.fleet import (
 from symfleet.protocol.join import Judged, Said, Verdict, judge_ready, judge_result
 from symfleet.protocol.knowledge import version_or_none
 from symfleet.protocol.messages import (
+    NO_PLACE,
     Accepted,
     Hello,
     Message,
@@ -255,13 +256,16 @@ class Intake:
 
     def _ready(self, slot: Slot, judged: Judged, ready: Ready, header: Header) -> None:
         core = self._core
+        slot.full = False
         if judged.delivery is not None:
+            slot.ghosts.clear()  # the worker works in order, so what was sent before is gone
             # J11: nothing is free before its RESULT was decided, or the delivery rolled back.
             if judged.delivery.ready_at is None:
                 judged.delivery.ready_at = core.now
             return
         completed = DispatchToken(str(ready.completed)) if ready.completed else NO_TOKEN
         slot.owed.discard(completed)
+        slot.ghosts.discard(completed)
         if slot.phase is SlotPhase.PARKED and completed in slot.parked_for:
             core.fleet.step(core.now, slot, SlotStep.RETURNED)
             core.outbox.fault("slots_recovered")
@@ -392,6 +396,10 @@ class Intake:
             return
         slot, delivery = found
         self._core.violation(worker.rank, f"WORK refused: {refused.reason}", slot)
-        self._core.roll_back(
-            delivery, Undo("protocol", sent=True, retry=True, reason=refused.reason[:200])
-        )
+        if refused.reason == NO_PLACE:
+            # The items are not at fault; the slot gets nothing until it says that it has places.
+            slot.full = True
+            how = Undo("prefetched", sent=True)
+        else:
+            how = Undo("protocol", sent=True, retry=True, reason=refused.reason[:200])
+        self._core.roll_back(delivery, how)

@@ -6,6 +6,8 @@ Each is a frozen, tagged MessagePack map that refuses unknown fields. The frame 
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from symfleet.types import DispatchToken, Incarnation, InputId, Outcome, WorkId
@@ -162,6 +164,10 @@ class Result(Message, frozen=True, tag="result"):
     items: tuple[ItemResult, ...]
     parts: int = 0
     children_digest: str = ""
+
+
+NO_PLACE: Final = "limits: no place is left"
+"""The one reason of a Refused that says nothing about the items."""
 
 
 class Refused(Message, frozen=True, tag="refused"):

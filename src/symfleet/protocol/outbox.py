@@ -11,31 +11,36 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from symfleet.protocol.events import CoordinatorAction
+from symfleet.protocol.events import CoordinatorAction, Note
 from symfleet.protocol.operations import (
     Admit,
     Answer,
     Blame,
     Claim,
+    CloseEpoch,
     CountFaults,
     Decide,
     Defer,
     Failed,
     Operation,
+    RecordAck,
     Release,
 )
 from symfleet.protocol.violations import LocalProtocolError
 
 Handler = Callable[[Answer], None]
+_OF_THE_END: Final = (CloseEpoch, CountFaults, RecordAck)
 _CHANGING: Final = (Admit, Blame, Claim, Decide, Defer, Release)
 
 
 class Outbox:
     """Collects the output of one machine."""
 
-    __slots__ = ("_actions", "_asked", "_fresh", "totals")
+    __slots__ = ("_actions", "_asked", "_fresh", "sealed", "totals")
 
     def __init__(self) -> None:
+        self.sealed = False
+        """After a control failure nothing changes the frontier; only the end is still written."""
         self._asked: list[tuple[Operation, Handler | None]] = []
         self._actions: list[CoordinatorAction] = []
         self._fresh: Counter[tuple[str, str]] = Counter()
@@ -44,7 +49,8 @@ class Outbox:
 
     def ask(self, operation: Operation, handler: Handler | None = None) -> None:
         """Ask for an operation in this turn's transaction."""
-        self._asked.append((operation, handler))
+        if not self.sealed or isinstance(operation, _OF_THE_END):
+            self._asked.append((operation, handler))
 
     def act(self, action: CoordinatorAction) -> None:
         """Do something after this turn's transaction is durable (C1)."""
@@ -110,9 +116,11 @@ class Outbox:
             if handler is not None:
                 handler(answer)
 
-    def forget_operations(self) -> None:
-        """Drop operations whose transaction failed as a whole."""
+    def forget_turn(self) -> None:
+        """Drop what was asked in a transaction that failed as a whole, and with it every action
+        that would have told of it (C1)."""
         self._asked.clear()
+        self._actions = [action for action in self._actions if isinstance(action, Note)]
 
     def take_actions(self) -> Sequence[CoordinatorAction]:
         """Return the actions in order and forget them."""

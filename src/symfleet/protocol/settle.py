@@ -62,6 +62,7 @@ class Settlement:
             self._invalid(slot, delivery, verified)
             return True
         delivery.marked = slot.marked = False
+        slot.ghosts.clear()  # the worker works in order, so what was sent before is gone
         slot.evidence_at = core.now
         core.in_flight.step(core.now, delivery, Step.RESULT)
         core.frontier.stir()

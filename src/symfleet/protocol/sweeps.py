@@ -92,6 +92,7 @@ class Sweeps:
         core.outbox.fault("silence_timeouts")
         core.note("warning", "slot_silent", slot=str(slot.place))
         slot.parked_for = core.roll_back_slot(slot, Undo("silence", sent=True))
+        slot.ghosts.update(slot.parked_for)
         slot.evidence_at = since
         core.fleet.step(core.now, slot, SlotStep.SILENCE)
 
@@ -172,13 +173,16 @@ class Sweeps:
         elif live and not waiting and all(w.host in core.breaker.paused for w in live):
             host, why = next(iter(core.breaker.paused.items()))
             core.end(Ending(f"no host can run the engine: {host}: {why}", int(ExitCode.HOST), 0.0))
-        elif not waiting and self._too_few(usable) and not len(core.in_flight):
-            core.end(Ending("too many slots were lost", int(ExitCode.INTEGRITY), restart=True))
+        else:
+            core.renewing = not waiting and self._too_few(usable)
+            if core.renewing and not len(core.in_flight):
+                core.end(Ending("too many slots were lost", int(ExitCode.INTEGRITY), restart=True))
 
     def _too_few(self, usable: list[Slot]) -> bool:
         """Whether so many slots are lost that a new epoch is worth its start-up."""
         everything = sum(1 for _ in self._core.fleet.slots())
-        return self._core.setup.may_restart and len(usable) < _LIVE_SHARE_MIN * everything
+        lost_many = len(usable) < _LIVE_SHARE_MIN * everything
+        return lost_many and self._core.setup.may_restart and self._core.frontier.open_work > 0
 
     # ---- deadlines ------------------------------------------------------------------------------
 

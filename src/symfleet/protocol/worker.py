@@ -44,6 +44,7 @@ from symfleet.protocol.events import (
     WorkerEvent,
 )
 from symfleet.protocol.messages import (
+    NO_PLACE,
     Accepted,
     AnyMessage,
     Beat,
@@ -64,7 +65,8 @@ from symfleet.protocol.timeline import Timeline
 from symfleet.protocol.tokens import NO_TOKEN
 from symfleet.protocol.violations import Chronicle
 from symfleet.protocol.work import decode_item, work_id_of
-from symfleet.protocol.worker_slot import Assignment, SlotState, Timing, WorkerSlot
+from symfleet.protocol.worker_slot import WorkerSlot
+from symfleet.protocol.worker_states import Assignment, SlotState, Timing
 from symfleet.types import (
     DispatchToken,
     Incarnation,
@@ -283,7 +285,7 @@ class Worker:
         if not self._welcomed:
             return "limits: no welcome yet"
         if slot.full:
-            return "limits: no place is left"
+            return NO_PLACE
         if not 1 <= len(items) <= self._setup.knobs.bundle_items:
             return f"limits: {len(items)} items"
         try:

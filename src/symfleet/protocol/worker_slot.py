@@ -1,27 +1,14 @@
 """One slot of a worker: an executor, the delivery that runs on it, and those that wait.
 
-    WAITING ──welcome──> STARTING ──ready──> IDLE <──done── RUNNING
-                            ^  ^               │ work          │
-                            │  └───────────────┴──── gone ─────┤ (blame evidence: via TESTING)
-                         TESTING <── gone while running ───────┘
-    KILLING: an executor was told to die (hard limit, reset, end); `gone` says what comes next.
-    BROKEN: the engine cannot run here; only a reset tries again.  STOPPED: nothing is left.
-
-The table below is the one that runs: a pair (state, event) that is not in it is a violation by our
-own loop, which alone makes these events, and raises with the slot's story. An `ignored` pair is a
-crossing that can happen in a sound run, such as a last progress line of an executor that was
-killed.
-
-A delivery ends in exactly one RESULT with one entry per item, in order, whatever happens to the
-executor: items behind a break are reported as not run, so that nothing waits for them (A6).
+`worker_states.py` has the states and the table; here is what each rule does. A delivery ends in
+exactly one RESULT with one entry per item, in order, whatever happens to the executor: items
+behind a break are reported as not run, so that nothing waits for them (A6).
 """
 
 from __future__ import annotations
 
-import enum
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -41,9 +28,7 @@ from symfleet.protocol.events import (
 from symfleet.protocol.messages import (
     AnyMessage,
     EngineSetup,
-    Executed,
     ExecutorDied,
-    Flips,
     ItemResult,
     NotRun,
     Progress,
@@ -56,10 +41,19 @@ from symfleet.protocol.messages import (
 from symfleet.protocol.result_frames import Settled, settle
 from symfleet.protocol.tokens import NO_TOKEN
 from symfleet.protocol.violations import Chronicle
+from symfleet.protocol.worker_states import (
+    IGNORED,
+    TABLE,
+    Assignment,
+    ExecutorEvent,
+    KillReason,
+    SlotState,
+    Timing,
+    timed_out,
+)
 from symfleet.types import (
     DispatchToken,
     Incarnation,
-    Outcome,
     SlotAddress,
     WorkId,
     input_id_of,
@@ -68,92 +62,6 @@ from symfleet.types import (
 _SEEN_MAX: Final = 4096
 _UNANSWERED_MAX: Final = 8
 _STARTS_MAX: Final = 3
-
-
-class SlotState(enum.StrEnum):
-    """States of a worker's slot."""
-
-    WAITING = "waiting"
-    STARTING = "starting"
-    TESTING = "testing"
-    IDLE = "idle"
-    RUNNING = "running"
-    KILLING = "killing"
-    BROKEN = "broken"
-    STOPPED = "stopped"
-
-
-class KillReason(enum.StrEnum):
-    """Why an executor was told to die."""
-
-    HARD_LIMIT = "hard limit"
-    RESET = "reset"
-    BROKEN = "broken"
-    STOP = "stop"
-
-
-ExecutorEvent = (
-    ExecutorReady | ExecutorFailed | ExecutorProgress | ExecutionDone | ExecutorGone | SelfTestDone
-)
-
-_S = SlotState
-_IGNORED: Final = "ignored"
-TABLE: Final[dict[tuple[SlotState, type[ExecutorEvent]], str]] = {
-    (_S.STARTING, ExecutorReady): "up",
-    (_S.STARTING, ExecutorFailed): "cannot_run",
-    (_S.STARTING, ExecutorGone): "died_early",
-    (_S.TESTING, ExecutorReady): "test_begins",
-    (_S.TESTING, ExecutorFailed): "cannot_run",
-    (_S.TESTING, ExecutorGone): "test_died",
-    (_S.TESTING, SelfTestDone): "tested",
-    (_S.IDLE, ExecutorProgress): _IGNORED,
-    (_S.IDLE, ExecutorGone): "died_idle",
-    (_S.RUNNING, ExecutorProgress): "progress",
-    (_S.RUNNING, ExecutionDone): "item_done",
-    (_S.RUNNING, ExecutorGone): "died_running",
-    (_S.KILLING, ExecutorReady): _IGNORED,
-    (_S.KILLING, ExecutorFailed): _IGNORED,
-    (_S.KILLING, ExecutorProgress): _IGNORED,
-    (_S.KILLING, ExecutionDone): _IGNORED,
-    (_S.KILLING, SelfTestDone): _IGNORED,
-    (_S.KILLING, ExecutorGone): "killed",
-    (_S.BROKEN, ExecutorFailed): _IGNORED,
-    (_S.BROKEN, ExecutorGone): _IGNORED,
-    (_S.STOPPED, ExecutorFailed): _IGNORED,
-    (_S.STOPPED, ExecutorGone): _IGNORED,
-}
-
-
-@dataclass(slots=True)
-class Assignment:
-    """A delivery on the worker's side."""
-
-    token: DispatchToken
-    entries: tuple[WorkEntry, ...]
-    work_ids: tuple[WorkId, ...]
-    """Recomputed from the payloads that arrived."""
-    done: list[ItemResult] = field(default_factory=list)
-    moves: int = 0
-    """Signs of progress so far."""
-    told: int = 0
-    """Signs of progress that the coordinator was told of."""
-    told_at: float = 0.0
-
-    @property
-    def next_item(self) -> int:
-        """Place of the item that runs, or is to run next."""
-        return len(self.done)
-
-
-@dataclass(slots=True)
-class Timing:
-    """What Welcome said."""
-
-    progress_s: float
-    repeat_s: float
-    hard_limit_s: float
-    places: int
-
 
 Sender = Callable[["WorkerSlot", AnyMessage, DispatchToken, bool], None]
 
@@ -309,7 +217,7 @@ class WorkerSlot:
                 self.place,
             )
         self._chronicle.note(now, f"{self.state}: {type(event).__name__} -> {rule}", self.place)
-        if rule != _IGNORED:
+        if rule != IGNORED:
             getattr(self, f"_on_{rule}")(now, event)
 
     def _on_up(self, now: float, _: ExecutorReady) -> None:
@@ -385,7 +293,7 @@ class WorkerSlot:
             return
         if reason is KillReason.HARD_LIMIT and self.current is not None:
             work_id, entry = self._running()
-            self._settle_item(_timed_out(work_id, entry, self._timing.hard_limit_s))
+            self._settle_item(timed_out(work_id, entry, self._timing.hard_limit_s))
             if self.current.next_item == len(self.current.entries):
                 self._finish(now)  # the answer does not wait for the next executor
         if self.draining:
@@ -549,27 +457,3 @@ class WorkerSlot:
         self.seen[token] = None
         while len(self.seen) > _SEEN_MAX:
             self.seen.popitem(last=False)
-
-
-def _timed_out(work_id: WorkId, entry: WorkEntry, hard_limit_s: float) -> Executed:
-    return Executed(
-        work_id=work_id,
-        input_id=input_id_of(entry.data),
-        outcome=Outcome.TIMEOUT,
-        exit_code=0,
-        signal=0,
-        edges=b"",
-        unstable=0,
-        generated=0,
-        dropped=0,
-        children=(),
-        flips=Flips(),
-        solved={},
-        executions=1,
-        solver_us=0,
-        wall_us=int(hard_limit_s * 1e6),
-        cpu_us=0,
-        rss_kib_max=0,
-        degraded=("time",),
-        reason="hard_limit",
-    )

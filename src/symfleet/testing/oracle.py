@@ -20,8 +20,13 @@ class Oracle:
     def __init__(self) -> None:
         self.tokens: set[DispatchToken] = set()
         self.decided: dict[WorkId, int] = {}
-        self.cut_off: set[InputId] = set()
+        self._asked: dict[WorkId, Decide] = {}
+
+    @property
+    def cut_off(self) -> set[InputId]:
         """Inputs whose decision says that a wall limit ended the execution."""
+        asked = [self._asked[work_id] for work_id in self.decided if work_id in self._asked]
+        return {decide.input_id for decide in asked if decide.not_exhaustive}
 
     def dispatched(self, token: DispatchToken, work: Work) -> None:
         """A delivery leaves."""
@@ -29,6 +34,12 @@ class Oracle:
         self.tokens.add(token)
         for entry in work.items:
             assert entry.work_id not in self.decided, "C2: decided work was dispatched again"
+
+    def before_turn(self, operations: Sequence[Operation]) -> None:
+        """A turn's transaction begins; it may become durable although nobody hears of it."""
+        for operation in operations:
+            if isinstance(operation, Decide):
+                self._asked[operation.work_id] = operation
 
     def after_turn(self, operations: Sequence[Operation], answers: TurnAnswers | None) -> None:
         """A turn's transaction is durable."""
@@ -39,8 +50,6 @@ class Oracle:
                 if answer.disposition == "completed":
                     assert operation.work_id not in self.decided, "C7: decided twice"
                     self.decided[operation.work_id] = answer.decision
-                    if operation.not_exhaustive:
-                        self.cut_off.add(operation.input_id)
 
     def recount(self, ledger: MemoryLedger) -> None:
         """After a crash: what is durable is what the ledger says."""

@@ -98,6 +98,7 @@ class SimulatedCoordinator:
         events, drained = self._intake()
         operations = self.machine.begin_turn(world.now, events, drained=drained)
         self._crash_point()
+        world.oracle.before_turn(operations)
         answers = world.ledger.run(operations) if operations else None
         self._crash_point()
         for action in self.machine.end_turn(answers):

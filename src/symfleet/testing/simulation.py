@@ -36,6 +36,8 @@ from symfleet.types import (
     InputId,
     Keep,
     SinkKind,
+    WorkId,
+    WorkState,
     input_id_of,
 )
 
@@ -106,6 +108,7 @@ class Simulation:
         self._steps = 0
         self._epochs = 0
         self._done: Finish | None = None
+        self._rearm: tuple[WorkId, ...] = ()
         self._workers: dict[int, SimulatedWorker] = {}
         self._root: SimulatedCoordinator | None = None
         key = GenerationKey("00" * 32, ("t",), "file", "0", ())
@@ -233,8 +236,12 @@ class Simulation:
     def job_finished(self, finish: Finish) -> None:
         """The epoch ended in order: quiescent, or to be opened again."""
         if finish.reason == "quiescent":
-            self._done = finish
-            return
+            poisoned = self.ledger.work_rows(WorkState.POISONED, 1000)
+            if not poisoned:
+                self._done = finish
+                return
+            # Enough bad messages set an item aside; somebody looks at it and takes it in again.
+            self._rearm = tuple(row.work_id for row in poisoned)
         self._end_job()
         self.schedule(self.now + _RESTART_S, self._open_epoch)
 
@@ -264,6 +271,8 @@ class Simulation:
         opening = self.ledger.open_epoch(
             EpochRequest("host", 1, "sim", "0", life, self.clock.wall(), "")
         )
+        self.ledger.rearm(self._rearm)
+        self._rearm = ()
         self.oracle.recount(self.ledger)
         source = self.ledger.register_source("seeds", "/seeds", "host")
         sink = self.ledger.register_sink(SinkKind.CORPUS, "/corpus", "host")
