@@ -240,7 +240,7 @@ build_native() {
   rm -rf "$build/native-stamp" "$build/dist" "$build/unpacked"
   quietly "$build/wheel.log" env PATH="$venv/bin:$PATH" "$venv/bin/uv" build --wheel \
     --python "$venv/bin/python" --no-build-isolation --out-dir "$build/dist" \
-    -C build-dir="$build/native" "$root" ||
+    -C build-dir="$build/native" -C cmake.define.SYMFLEET_IN_PLACE=ON "$root" ||
     fail 70 'the native parts could not be built' "read $build/wheel.log"
   quietly "$build/unpack.log" "$venv/bin/uv" pip install --python "$venv/bin/python" --no-deps \
     --target "$build/unpacked" "$build"/dist/*.whl ||
