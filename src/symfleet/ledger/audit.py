@@ -180,11 +180,27 @@ def _start_findings(connection: sqlite3.Connection, campaign: CampaignId) -> Ite
     ):
         if counted != found:
             yield Finding("a counter is wrong", name, f"{counted} counted, {found} found")
+    yield from _epoch_findings(connection, campaign)
     unpublished = execute(_SQL["first_unpublished"]).fetchone()
     after = max(0, decisions - CHAIN_CHECKED_AT_START)
     if unpublished is not None:
         after = min(after, int(unpublished[0]) - 1)
     yield from DecisionWalk(connection, campaign, after).run()
+
+
+def _epoch_findings(connection: sqlite3.Connection, campaign: CampaignId) -> Iterator[Finding]:
+    """The newest epoch belongs to this campaign and to the decisions before it: files of two
+    ledgers cannot be mixed unseen."""
+    last = connection.execute(_READ["last_epoch"]).fetchone()
+    if last is None:
+        return
+    epoch, coordinator, started, before = last[:4]
+    row = connection.execute(_SQL["chain_of"], (before,)).fetchone()
+    incarnation = Incarnation(int.from_bytes(coordinator, "big"))
+    previous = b"" if row is None else row[1]
+    if started != chain_start(campaign, Epoch(epoch), incarnation, before, previous):
+        detail = "it does not continue the decisions before it in this campaign"
+        yield Finding("an epoch belongs to another ledger", f"epoch {epoch}", detail)
 
 
 def _open_findings(connection: sqlite3.Connection, counts: Counter[str]) -> Iterator[Finding]:

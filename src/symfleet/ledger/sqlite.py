@@ -278,8 +278,7 @@ class SqliteLedger(SqliteReading):
         )
 
     def abandon(self) -> None:
-        """Let go of everything as it is: no checkpoint, no `highwater`. The next owner finds what a
-        killed one leaves."""
+        """Let go without a last word: no `highwater`, no verdict, leases as they are."""
         self._connection.close()
         self._lock.close()
 
