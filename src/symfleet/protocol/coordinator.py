@@ -207,8 +207,10 @@ class Coordinator:
                 self._source_batch(event)
             case ScanFinished(source, number):
                 self._vote.scan_finished(source, number)
-            case SinkAdvanced(sink, incarnation, published_from, published_upto):
+            case SinkAdvanced(sink, incarnation, published_from, published_upto, repaired):
                 core.outbox.ask(MarkPublished(sink, incarnation, published_from, published_upto))
+                if repaired:
+                    core.outbox.fault("projection_repaired", amount=repaired)
             case PublishFailed(exit_code, message):
                 core.end(Ending(message, exit_code, control=True))
             case StopRequested(reason, exit_code, drain_s):

@@ -46,10 +46,11 @@ class Oracle:
         if answers is None:
             return
         for operation, answer in zip(operations, answers.answers, strict=True):
-            if isinstance(operation, Decide) and isinstance(answer, Decided):
-                if answer.disposition == "completed":
-                    assert operation.work_id not in self.decided, "C7: decided twice"
-                    self.decided[operation.work_id] = answer.decision
+            if not isinstance(operation, Decide) or not isinstance(answer, Decided):
+                continue
+            if answer.disposition == "completed":
+                assert operation.work_id not in self.decided, "C7: decided twice"
+                self.decided[operation.work_id] = answer.decision
 
     def recount(self, ledger: MemoryLedger) -> None:
         """After a crash: what is durable is what the ledger says."""

@@ -17,6 +17,7 @@ from symfleet.clock import SystemClock
 from symfleet.config.model import (
     Advanced,
     CampaignConfig,
+    Limits,
     Output,
     Resources,
     Stop,
@@ -87,9 +88,11 @@ class ProgramCampaign:
                 env=(f"RUNS={self.log}", f"SECONDS={takes:g}"),
             ),
             resources=Resources(jobs=self.slots),
+            # A program that sleeps must not look like one that hangs.
+            limits=Limits(wall_ms=20_000),
             stop=stop or Stop(until_quiescent=True),
             output=Output(out_dir=str(self.out), screen="none", status_period_s=0.2),
-            advanced=advanced or Advanced(),
+            advanced=advanced or Advanced(idle_window_s=0.1),
         )
 
     def job(

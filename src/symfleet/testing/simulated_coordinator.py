@@ -89,7 +89,7 @@ class SimulatedCoordinator:
             self._world.job_died()
             return
         deadline = self.machine.next_deadline()
-        if self.alive and deadline is not None:
+        if deadline is not None:
             self._wake(max(deadline, self._world.now + _STEP_S))
 
     def _turn(self) -> None:
@@ -108,8 +108,12 @@ class SimulatedCoordinator:
         world.oracle.after_turn(operations, answers)
 
     def _intake(self) -> tuple[list[CoordinatorEvent], bool]:
-        part = self._draw.random() < self._world.plan.partial_intake
-        if part and len(self._inbox) > 1 and self._world.spend("partial intake"):
+        chance = self._world.plan.partial_intake
+        if (
+            len(self._inbox) > 1
+            and self._draw.random() < chance
+            and self._world.spend("partial intake")
+        ):
             taken = self._inbox[:1]
             del self._inbox[:1]
             self._wake(self._world.now + _STEP_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, assert_never
 
 from symfleet.protocol.events import (
@@ -95,8 +96,8 @@ class SimulatedWorker:
         self.machine.validate_state()
         self._wake_in_time()
 
-    def _carry_out(self, actions: list[WorkerAction] | tuple[WorkerAction, ...] | object) -> None:
-        for action in actions:  # type: ignore[attr-defined]
+    def _carry_out(self, actions: Sequence[WorkerAction]) -> None:
+        for action in actions:
             self._do(action)
 
     def _do(self, action: WorkerAction) -> None:
@@ -106,12 +107,12 @@ class SimulatedWorker:
                 world.network.send(world.now, self.rank, rank, frame)
             case StartExecutor(slot, executor, _, selftest):
                 self._start(slot, executor, selftest=selftest)
-            case RunItem(slot, work_id, data):
-                self._run(slot, action)
+            case RunItem():
+                self._run(action)
             case KillExecutor(slot):
-                executor = self._executors.pop(slot, None)
-                if executor is not None:
-                    self._later(0.01, ExecutorGone(slot, executor, "killed", 9, True, False))
+                killed = self._executors.pop(slot, None)
+                if killed is not None:
+                    self._later(0.01, ExecutorGone(slot, killed, "killed", 9, True, False))
             case Leave():
                 self.left = action
                 world.worker_left(self)
@@ -138,8 +139,8 @@ class SimulatedWorker:
 
         self._world.schedule(self._world.now + _START_S * (0.5 + self._draw.random()), up)
 
-    def _run(self, slot: int, item: RunItem) -> None:
-        world, plan = self._world, self._world.plan
+    def _run(self, item: RunItem) -> None:
+        world, plan, slot = self._world, self._world.plan, item.slot
         executor = self._executors[slot]
         self._runs += 1
         result = world.program.execute(item.work_id, item.data)

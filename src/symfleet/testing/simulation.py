@@ -102,7 +102,6 @@ class Simulation:
         self.confirmed: set[str] = set()
         self.injected: dict[str, int] = {}
         self.published: set[InputId] = set()
-        self._files: dict[int, InputId] = {}
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._sequence = 0
         self._steps = 0
