@@ -138,7 +138,8 @@ void Instrumenter::run() {
     }
   Builder B(Start);
   B.SetCurrentDebugLocation(DebugLoc());
-  if (!FirstArgSlot.empty()) {
+  bool HasByval = any_of(F.args(), [](const Argument &A) { return A.hasByValAttr(); });
+  if (!FirstArgSlot.empty() || HasByval) {
     ArgSlots = new AllocaInst(ArrayType::get(RT.Int32, ArgCount), 0, "sf.args",
                               &F.getEntryBlock().front());
     ArgToken = unchecked(B.CreateLoad(RT.Int64, RT.tlsField(SF_TLS_ARG_TOKEN, RT.Int64)));
@@ -226,7 +227,10 @@ void Instrumenter::visitCall(CallBase &Call) {
     flush(Call);
     return;
   }
-  if (any_of(Call.args(), [&](const Use &A) { return isTracked(A.get()); }))
+  bool Passes = any_of(Call.args(), [&](const Use &A) {
+    return isTracked(A.get()) || Call.isByValArgument(Call.getArgOperandNo(&A));
+  });
+  if (Passes)
     add(Kind::PassArgs, Call);
   flush(Call);
   const Function *Callee = Call.getCalledFunction();

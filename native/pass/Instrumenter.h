@@ -79,9 +79,11 @@ private:
   void emitCold(Builder &B);
   void joinLabels(llvm::BasicBlock *Head, llvm::BasicBlock *Cold, llvm::Instruction &Before);
   void emitTakeArgs(Builder &B);
+  void emitTakeByvals(Builder &B, llvm::Value *Labels);
+  llvm::Value *emitPassByvals(Builder &B, llvm::CallBase &Call);
   void emitTakeRet(Builder &B, llvm::CallBase &Call);
   void emitPass(Builder &B, llvm::StringRef Name, llvm::Value *Callee,
-                llvm::ArrayRef<llvm::Value *> Values);
+                llvm::ArrayRef<llvm::Value *> Values, llvm::Value *Any);
   bool definesIn(const Step &S, llvm::Value *V) const;
 
   // The label of a leaf at the builder: of this segment or an earlier one.

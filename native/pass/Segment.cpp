@@ -23,6 +23,8 @@ struct Range {
 
 constexpr uint64_t PageSize = 1ull << SF_SHADOW_PAGE_BITS;
 
+uint64_t byvalSize(const DataLayout &DL, Type *T) { return DL.getTypeAllocSize(T); }
+
 Value *anyOf(IRBuilder<> &B, ArrayRef<Value *> Values) {
   Value *All = nullptr;
   for (Value *V : Values)
@@ -52,7 +54,15 @@ Value *Instrumenter::labelOf(Builder &B, Value *V, unsigned Leaf) {
 void Instrumenter::addPageTests(Builder &B, SmallVectorImpl<Value *> &Tests) {
   MapVector<Value *, Range> Ranges;
   SmallVector<Range, 8> Alone;
+  SmallVector<Value *, 4> Addresses; // one page test each
   auto Add = [&](Value *Pointer, uint64_t Size, Align Alignment) {
+    if (Size > PageSize) { // every page of it
+      Value *At = B.CreatePtrToInt(Pointer, RT.Int64);
+      for (uint64_t Offset = 0; Offset < Size; Offset += PageSize)
+        Addresses.push_back(B.CreateAdd(At, ConstantInt::get(RT.Int64, Offset)));
+      Addresses.push_back(B.CreateAdd(At, ConstantInt::get(RT.Int64, Size - 1)));
+      return;
+    }
     APInt Offset(DL.getIndexTypeSizeInBits(Pointer->getType()), 0);
     Value *Base = Pointer->stripAndAccumulateConstantOffsets(DL, Offset, true);
     int64_t Low = Offset.getSExtValue(), High = Low + int64_t(Size);
@@ -72,11 +82,18 @@ void Instrumenter::addPageTests(Builder &B, SmallVectorImpl<Value *> &Tests) {
     Old.high = Last;
     Old.count += Same ? 0 : 1;
   };
-  SmallVector<Value *, 4> Addresses; // of ranges that are not constant
   for (const Step &S : Segment) {
+    Instruction *I = S.instruction;
+    if (S.kind == Kind::TakeArgs)
+      for (Argument &A : F.args())
+        if (A.hasByValAttr())
+          Add(&A, byvalSize(DL, A.getParamByValType()), Align(1));
+    if (auto *Call = dyn_cast_or_null<CallBase>(I); Call && S.kind == Kind::PassArgs)
+      for (unsigned K = 0; K < Call->arg_size(); ++K)
+        if (Call->isByValArgument(K))
+          Add(Call->getArgOperand(K), byvalSize(DL, Call->getParamByValType(K)), Align(1));
     if (S.kind != Kind::Operation)
       continue;
-    Instruction *I = S.instruction;
     if (auto *L = dyn_cast<LoadInst>(I)) {
       Add(L->getPointerOperand(), DL.getTypeStoreSize(L->getType()), L->getAlign());
     } else if (auto *St = dyn_cast<StoreInst>(I)) {
@@ -222,11 +239,11 @@ void Instrumenter::emitCold(Builder &B) {
     case Kind::PassArgs: {
       auto *Call = cast<CallBase>(I);
       SmallVector<Value *, 8> Values(Call->args());
-      emitPass(B, "pass_args", Call->getCalledOperand(), Values);
+      emitPass(B, "pass_args", Call->getCalledOperand(), Values, emitPassByvals(B, *Call));
       break;
     }
     case Kind::PassRet:
-      emitPass(B, "pass_ret", &F, {I->getOperand(0)});
+      emitPass(B, "pass_ret", &F, {I->getOperand(0)}, RT.NoLabel);
       break;
     case Kind::Terminator:
       Emitter.emitTerminator(B, *I);
@@ -253,6 +270,7 @@ void Instrumenter::emitTakeArgs(Builder &B) {
   Value *From = RT.call(B, "take_args", RT.BytePtr,
                         {B.CreateBitCast(&F, RT.BytePtr),
                          ConstantInt::get(RT.Int32, ArgCount)});
+  emitTakeByvals(B, From);
   From = B.CreateBitCast(From, PointerType::get(RT.Int32, 0));
   Value *Any = RT.NoLabel;
   for (Argument &A : F.args()) {
@@ -273,6 +291,29 @@ void Instrumenter::emitTakeArgs(Builder &B) {
   AnyArg = Any; // joined with 0 when the segment ends
 }
 
+void Instrumenter::emitTakeByvals(Builder &B, Value *From) {
+  uint32_t Index = 0;
+  for (Argument &A : F.args())
+    if (A.hasByValAttr())
+      RT.call(B, "take_byval", RT.Void,
+              {From, ConstantInt::get(RT.Int32, Index++), asInt64(B, &A),
+               ConstantInt::get(RT.Int64, byvalSize(DL, A.getParamByValType()))});
+}
+
+Value *Instrumenter::emitPassByvals(Builder &B, CallBase &Call) {
+  uint32_t Index = 0;
+  Value *Any = RT.NoLabel;
+  for (unsigned I = 0; I < Call.arg_size(); ++I)
+    if (Call.isByValArgument(I)) {
+      uint64_t Size = byvalSize(DL, Call.getParamByValType(I));
+      Any = B.CreateOr(Any, RT.call(B, "pass_byval", RT.Int32,
+                                    {ConstantInt::get(RT.Int32, Index++),
+                                     asInt64(B, Call.getArgOperand(I)),
+                                     ConstantInt::get(RT.Int64, Size)}));
+    }
+  return Any;
+}
+
 void Instrumenter::emitTakeRet(Builder &B, CallBase &Call) {
   Value *Callee = B.CreateBitCast(Call.getCalledOperand(), RT.BytePtr);
   unsigned Count = std::min<unsigned>(leafCount(&Call), SF_CALL_LABELS);
@@ -286,9 +327,9 @@ void Instrumenter::emitTakeRet(Builder &B, CallBase &Call) {
 }
 
 // Writes the labels of a call's arguments or of a return into the record.
-void Instrumenter::emitPass(Builder &B, StringRef Name, Value *Callee, ArrayRef<Value *> Values) {
+void Instrumenter::emitPass(Builder &B, StringRef Name, Value *Callee, ArrayRef<Value *> Values,
+                            Value *Any) {
   LabelList Passed;
-  Value *Any = RT.NoLabel;
   for (Value *V : Values)
     for (unsigned K = 0; K < leafCount(V) && Passed.size() < SF_CALL_LABELS; ++K) {
       Passed.push_back(labelOf(B, V, K));

@@ -6,8 +6,6 @@
 #include "events.h"
 #include "shadow.h"
 
-#include <string.h>
-
 using namespace sf;
 
 namespace {
@@ -43,8 +41,7 @@ public:
       AllReadable &= Readable[I] != 0;
       if (Readable[I] && !isConcrete(First, Bytes))
         return false;
-      const void *From = Readable[I] ? (const void *)First : (const void *)&Seen;
-      memcpy(Elements + I * Bytes, From, Bytes);
+      readMemory(Elements + I * Bytes, Readable[I] ? First : (uint64_t)&Seen, Bytes);
     }
     return true;
   }
@@ -276,6 +273,23 @@ SF_API const Label *__sf_take_args(const void *Self, uint32_t Count) {
   for (uint32_t I = __sf_tls.arg_count; I < Count; ++I)
     __sf_tls.args[I] = 0;
   return __sf_tls.args;
+}
+
+// An argument passed by value in memory: the callee's copy gets the labels of
+// the caller's. Says whether there are any.
+SF_API Label __sf_pass_byval(uint32_t Index, uint64_t Address, uint64_t Size) {
+  if (Index >= SF_CALL_BYVALS)
+    return 0;
+  __sf_tls.byvals[Index] = Address;
+  return !isConcrete(Address, Size);
+}
+
+SF_API void __sf_take_byval(const Label *Args, uint32_t Index, uint64_t Copy, uint64_t Size) {
+  TableLock Lock;
+  if (Args == NoLabels || Index >= SF_CALL_BYVALS || !Lock)
+    clearLabels(Copy, Size);
+  else
+    copyLabels(Copy, __sf_tls.byvals[Index], Size);
 }
 
 SF_API Label *__sf_pass_ret(const void *Self, uint32_t Count, Label Any) {

@@ -221,6 +221,11 @@ Operand byteAt(const void *Address) {
   return byteOperand(entryAt(At), *(const uint8_t *)At);
 }
 
+void readMemory(void *To, uint64_t From, unsigned Bytes) {
+  for (unsigned I = 0; I < Bytes; ++I)
+    ((uint8_t *)To)[I] = ((const volatile uint8_t *)From)[I];
+}
+
 bool isReadable(uint64_t Address) {
   // rt_sigprocmask reads the new mask before it refuses the operation.
   const int Saved = errno;

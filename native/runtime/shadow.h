@@ -30,6 +30,9 @@ Operand byteAt(const void *Address);
 // True if no byte has a label.
 bool isConcrete(uint64_t Address, uint64_t Size);
 
+// Reads the target's memory as it is, past any sanitizer.
+void readMemory(void *To, uint64_t From, unsigned Bytes);
+
 // True if the page of Address can be read.
 bool isReadable(uint64_t Address);
 

@@ -25,6 +25,9 @@
 /* Most labels that one call or return can carry. */
 #define SF_CALL_LABELS 64
 
+/* Most arguments passed by value in memory that keep their labels. */
+#define SF_CALL_BYVALS 8
+
 struct sf_tls {
   const void *arg_token; /* offset 0 */
   const void *ret_token; /* offset 8 */
@@ -33,6 +36,7 @@ struct sf_tls {
   uint32_t ret_count;    /* offset 28 */
   uint32_t args[SF_CALL_LABELS];
   uint32_t rets[SF_CALL_LABELS];
+  uint64_t byvals[SF_CALL_BYVALS]; /* where the caller has them */
 };
 #define SF_TLS_ARG_TOKEN 0
 #define SF_TLS_RET_TOKEN 8
