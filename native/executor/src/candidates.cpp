@@ -19,7 +19,7 @@ RunResult Candidates::runOnce(std::span<const uint8_t> bytes, sf_mode mode, bool
 Observation Candidates::observe(std::span<const uint8_t> bytes, bool solitary) {
   Observation seen;
   seen.run = runOnce(bytes, SF_MODE_COVER, solitary, seen.edges);
-  if (keep == Keep::Novel && !campaign.hasNew(seen.edges))
+  if (keep == Keep::Novel && !knownOf(seen.run.outcome).hasNew(seen.edges))
     return seen;
   Edges again;
   RunResult second = runOnce(bytes, SF_MODE_COVER, solitary, again);
@@ -28,7 +28,7 @@ Observation Candidates::observe(std::span<const uint8_t> bytes, bool solitary) {
     seen.run = second;
   seen.edges = stableEdges(seen.edges, again, seen.unstable);
   seen.repeated = true;
-  seen.novel = campaign.add(seen.edges);
+  seen.novel = knownOf(seen.run.outcome).add(seen.edges);
   return seen;
 }
 

@@ -15,7 +15,7 @@ struct Observation {
   Edges edges;           // stable ones when `repeated`
   uint32_t unstable = 0; // edges that did not repeat
   bool repeated = false;
-  bool novel = false; // has a stable edge that nobody has seen
+  bool novel = false; // has a stable edge that nobody has seen in a run that ended alike
 };
 
 class Candidates {
@@ -27,7 +27,9 @@ public:
   /// Run once in `mode` and read the counters.
   RunResult runOnce(std::span<const uint8_t> bytes, sf_mode mode, bool solitary, Edges &edges);
   /// Run for a verdict: a second time when it would be kept, after which only
-  /// edges of both runs count and are added to what is known.
+  /// edges of both runs count and are added to what is known. A crash or hang
+  /// is compared with crashes and hangs alone: the last step into it is often
+  /// no new edge, and what it covers must not hide an input that ends well.
   Observation observe(std::span<const uint8_t> bytes, bool solitary);
 
   /// Called while a long run is under way.
@@ -38,7 +40,10 @@ private:
   ForkServer &server;
   SharedTable &table;
   InputFile &input;
+  CampaignEdges &knownOf(Outcome outcome) { return isFinding(outcome) ? findings : campaign; }
+
   CampaignEdges &campaign;
+  CampaignEdges findings; // edges of the crashes and hangs that this process found
   Keep keep;
 };
 

@@ -27,6 +27,12 @@ constexpr bool cutShort(Outcome outcome) {
          outcome == Outcome::Stalled || outcome == Outcome::Killed;
 }
 
+/// Tell whether the outcome is something that people want to see the input of.
+constexpr bool isFinding(Outcome outcome) {
+  return outcome == Outcome::Crash || outcome == Outcome::Hang || outcome == Outcome::Cpu ||
+         outcome == Outcome::Oom || outcome == Outcome::Flood;
+}
+
 /// What was seen of one run.
 struct RunResult {
   Outcome outcome = Outcome::Error;

@@ -37,14 +37,7 @@ std::vector<uint8_t> suggestedValues(const Trace &trace, uint32_t label) {
     for (unsigned i = 0; constant && i < 8 && (i == 0 || row.k >> (8 * i)); ++i)
       for (int near : {0, 1, -1})
         suggest(uint8_t((row.k >> (8 * i)) + near));
-    if (row.op == SF_OP_CONST || row.op == SF_OP_INPUT)
-      continue;
-    if (row.a)
-      stack.push_back(row.a);
-    if (row.b && (isBinary(row.op) || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE))
-      stack.push_back(row.b);
-    if (row.op == SF_OP_ITE)
-      stack.push_back(row.c);
+    Trace::forEachOperand(row, [&](uint32_t operand) { stack.push_back(operand); });
   }
   return values;
 }

@@ -71,19 +71,13 @@ bool Translation::translate(std::span<const Condition> conditions, size_t rowsMa
   while (!stack.empty()) {
     uint32_t top = stack.back();
     stack.pop_back();
-    if (top == 0 || !terms.try_emplace(top, nullptr).second)
+    if (!terms.try_emplace(top, nullptr).second)
       continue;
     cone.push_back(top);
     if (cone.size() > rowsMax)
       return false;
-    const sf_row &row = trace.rows[top];
-    if (row.op == SF_OP_CONST || row.op == SF_OP_INPUT || trace.bytes[top] == 0)
-      continue;
-    stack.push_back(row.a);
-    if (isBinary(row.op) || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE)
-      stack.push_back(row.b);
-    if (row.op == SF_OP_ITE)
-      stack.push_back(row.c);
+    if (trace.bytes[top] != 0)
+      Trace::forEachOperand(trace.rows[top], [&](uint32_t operand) { stack.push_back(operand); });
   }
   std::ranges::sort(cone); // operands come before their users
   for (uint32_t label : cone)

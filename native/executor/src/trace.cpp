@@ -26,6 +26,17 @@ Trace::Trace(RawTable table, std::vector<uint8_t> recordedInput)
       events.push_back(event);
 }
 
+bool Trace::normaliseBinary(uint32_t index) {
+  sf_row &row = rows[index];
+  const bool arithmetic = isBinaryArithmetic(row.op);
+  const unsigned wanted = arithmetic ? row.bits : row.aux;
+  row.c = 0;
+  row.k &= lowBits(wanted);
+  return wanted >= 1 && wanted <= 64 && (arithmetic || row.bits == 1) && (row.a || row.b) &&
+         (!row.a || operandWidth(row.a, index) == wanted) &&
+         (!row.b || operandWidth(row.b, index) == wanted);
+}
+
 /// Check one row against the rows below it and bring it into the form that
 /// semantics.h describes. Answers false when the row cannot be used.
 bool Trace::normalise(uint32_t index) {
@@ -33,54 +44,42 @@ bool Trace::normalise(uint32_t index) {
   const unsigned bits = row.bits;
   if (bits < 1 || bits > 64)
     return false;
-  // Width of an operand, or 0 when it is not a valid row below this one.
-  auto operand = [&](uint32_t label) -> unsigned {
-    return label > 0 && label < index ? rows[label].bits : 0;
-  };
+  if (isBinary(row.op))
+    return normaliseBinary(index);
 
-  if (isBinary(row.op)) {
-    unsigned wanted = isBinaryArithmetic(row.op) ? bits : row.aux;
-    if (wanted < 1 || wanted > 64 || (!isBinaryArithmetic(row.op) && bits != 1))
-      return false;
-    if (row.a == 0 && row.b == 0)
-      return false;
-    if ((row.a && operand(row.a) != wanted) || (row.b && operand(row.b) != wanted))
-      return false;
-    row.k &= lowBits(wanted);
-    return true;
-  }
-
+  if (row.op == SF_OP_CONST || row.op == SF_OP_INPUT)
+    row.a = 0;
+  if (row.op != SF_OP_CONCAT && row.op != SF_OP_ITE)
+    row.b = 0;
+  if (row.op != SF_OP_ITE && row.op != SF_OP_TABLE)
+    row.c = 0;
+  const unsigned a = operandWidth(row.a, index), b = operandWidth(row.b, index);
   switch (row.op) {
   case SF_OP_CONST:
-    row.a = row.b = row.c = 0;
     row.k &= lowBits(bits);
     return true;
   case SF_OP_INPUT:
-    row.a = row.b = row.c = 0;
     return bits % 8 == 0 && row.k < input.size() && bits / 8 <= input.size() - row.k;
   case SF_OP_ZEXT:
   case SF_OP_SEXT:
-    row.aux = uint16_t(operand(row.a));
-    return row.aux != 0 && row.aux <= bits;
+    row.aux = uint16_t(a);
+    return a != 0 && a <= bits;
   case SF_OP_EXTRACT:
-    return operand(row.a) != 0 && row.aux + bits <= operand(row.a);
-  case SF_OP_CONCAT: {
-    unsigned high = operand(row.a), low = operand(row.b);
-    row.aux = uint16_t(low);
-    return high != 0 && low != 0 && high + low == bits;
-  }
+    return a != 0 && row.aux + bits <= a;
+  case SF_OP_CONCAT:
+    row.aux = uint16_t(b);
+    return a != 0 && b != 0 && a + b == bits;
   case SF_OP_ITE:
-    return operand(row.a) == 1 && operand(row.b) == bits && operand(row.c) == bits;
+    return a == 1 && b == bits && operandWidth(row.c, index) == bits;
   case SF_OP_BSWAP:
-    return bits % 16 == 0 && operand(row.a) == bits;
+    return bits % 16 == 0 && a == bits;
   case SF_OP_CTPOP:
   case SF_OP_CTLZ:
   case SF_OP_CTTZ:
-    return operand(row.a) == bits;
+    return a == bits;
   case SF_OP_TABLE: {
     uint64_t size = uint64_t(bits) / 8 * 256;
-    return bits % 8 == 0 && operand(row.a) == 8 && row.c <= blobs.size() &&
-           size <= blobs.size() - row.c;
+    return bits % 8 == 0 && a == 8 && row.c <= blobs.size() && size <= blobs.size() - row.c;
   }
   default:
     return false;
@@ -114,17 +113,17 @@ void Trace::annotate(uint32_t index) {
     bytes[index] = bytes[row.a];
     return;
   }
-  const bool binary = isBinary(row.op);
-  uint64_t x = row.a || !binary ? seed[row.a] : row.k;
-  uint64_t y = row.b || !binary ? seed[row.b] : row.k;
-  bool unary = !binary && row.op != SF_OP_CONCAT && row.op != SF_OP_ITE;
-  uint32_t b = unary ? 0 : row.b;
-  uint32_t c = row.op == SF_OP_ITE ? row.c : 0;
+  uint64_t x = row.a ? seed[row.a] : row.k;
+  uint64_t y = row.b ? seed[row.b] : row.k;
   seed[index] = withOperation(
-      row.op, [&]<uint8_t Op>() { return apply<Op>(row.bits, row.aux, x, y, seed[c]); });
-  uint64_t constant = binary && (!row.a || !row.b) ? row.k : 0;
-  hash[index] = mix(mix(mix(mix(shape, hash[row.a]), hash[b]), hash[c]), constant);
-  bytes[index] = sets.unite(sets.unite(bytes[row.a], bytes[b]), bytes[c]);
+      row.op, [&]<uint8_t Op>() { return apply<Op>(row.bits, row.aux, x, y, seed[row.c]); });
+  bool hasConstant = isBinary(row.op) && (!row.a || !row.b);
+  hash[index] = mix(shape, hasConstant ? row.k : 0);
+  // Position counts: an absent operand is mixed in as 0.
+  for (uint32_t operand : {row.a, row.b, row.c}) {
+    hash[index] = mix(hash[index], hash[operand]);
+    bytes[index] = sets.unite(bytes[index], bytes[operand]);
+  }
 }
 
 /// Decide whether an event can be used, counting those that cannot.

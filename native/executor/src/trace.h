@@ -29,7 +29,8 @@ public:
   Trace(RawTable table, std::vector<uint8_t> input);
 
   /// Valid rows. Invalid ones have op SF_OP_INVALID and are no operand of a
-  /// valid one. Constants are masked; `aux` is as semantics.h wants it.
+  /// valid one. Constants are masked, unused operands are 0, and `aux` is as
+  /// semantics.h wants it.
   std::vector<sf_row> rows;
   /// Valid events in the order of the path; labels name valid rows that depend
   /// on the input, except in SF_EV_EOF.
@@ -59,10 +60,24 @@ public:
       value |= uint64_t(from[row.k + i]) << (8 * i);
     return value;
   }
+  /// Call `visit(label)` for each operand that is a label.
+  template <typename F> static void forEachOperand(const sf_row &row, F &&visit) {
+    if (row.a)
+      visit(row.a);
+    if (row.b)
+      visit(row.b);
+    if (row.op == SF_OP_ITE)
+      visit(row.c);
+  }
   unsigned width(uint32_t label) const { return rows[label].bits; }
 
 private:
   bool normalise(uint32_t index);
+  bool normaliseBinary(uint32_t index);
+  /// Width of an operand, or 0 when it is no valid row below `index`.
+  unsigned operandWidth(uint32_t label, uint32_t index) const {
+    return label > 0 && label < index ? rows[label].bits : 0;
+  }
   void annotate(uint32_t index);
   bool admits(const sf_event &event);
   uint64_t blobHash(const sf_row &row) const;

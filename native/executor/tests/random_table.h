@@ -1,0 +1,24 @@
+// Random valid expression graphs, and a second opinion on their values.
+#pragma once
+
+#include "check.h"
+#include "trace.h"
+
+#include <string>
+#include <vector>
+
+namespace sf::test {
+
+inline constexpr unsigned InputBytes = 8;
+
+/// A table of about `count` rows over `InputBytes` bytes, all operations used.
+RawTable randomTable(Random &random, unsigned count);
+std::vector<uint8_t> randomInput(Random &random);
+
+/// The value of each row by schoolbook means: bit by bit, with wide integers,
+/// sharing no code with the engine.
+std::vector<uint64_t> referenceValues(const RawTable &table, const std::vector<uint8_t> &input);
+
+std::string describe(const sf_row &row);
+
+} // namespace sf::test

@@ -1,0 +1,208 @@
+// What each step solves, and what it refuses to claim.
+#include "check.h"
+#include "inversion.h"
+#include "ladder.h"
+#include "random_table.h"
+#include "scan.h"
+#include "smt.h"
+
+#include <cstring>
+
+using namespace sf;
+using namespace sf::test;
+
+namespace {
+
+/// A table that is built row by row, with its input.
+struct Program {
+  explicit Program(std::vector<uint8_t> bytes) : input(std::move(bytes)) {
+    table.rows.push_back({});
+  }
+  uint32_t row(uint8_t op, unsigned bits, unsigned aux, uint32_t a, uint32_t b = 0,
+               uint64_t k = 0) {
+    table.rows.push_back({op, uint8_t(bits), uint16_t(aux), a, b, 0, k});
+    return uint32_t(table.rows.size() - 1);
+  }
+  uint32_t read(unsigned bits, uint64_t offset) { return row(SF_OP_INPUT, bits, 0, 0, 0, offset); }
+  uint32_t equal(uint32_t label, uint64_t value) {
+    return row(SF_OP_EQ, 1, table.rows[label].bits, label, 0, value);
+  }
+
+  RawTable table;
+  std::vector<uint8_t> input;
+};
+
+template <typename StepType>
+Verdict solveWith(const Program &program, uint32_t goal, std::vector<Condition> path = {}) {
+  Trace trace(program.table, program.input);
+  Limits limits;
+  Workbench bench(trace, limits);
+  for (const Condition &condition : path)
+    bench.path.add(condition);
+  StepType step;
+  Query query{{goal, 1}, bench.path.slice(goal)};
+  Answer answer = step.solve(query, bench);
+  if (answer.verdict == Verdict::Sat)
+    CHECK(bench.accepts(query, answer.assignment));
+  return answer.verdict;
+}
+
+bool isSat(Verdict verdict) { return verdict == Verdict::Sat; }
+
+} // namespace
+
+TEST_CASE(inversionUndoesChains) {
+  Program program(std::vector<uint8_t>(8));
+  uint32_t x = program.read(32, 2);
+  x = program.row(SF_OP_ADD, 32, 0, x, 0, 0x1234);
+  x = program.row(SF_OP_XOR, 32, 0, x, 0, 0xa5a5a5a5);
+  x = program.row(SF_OP_MUL, 32, 0, x, 0, 0x10001);
+  x = program.row(SF_OP_BSWAP, 32, 0, x);
+  x = program.row(SF_OP_SUB, 32, 0, 0, x, 77); // 77 - x
+  x = program.row(SF_OP_ZEXT, 64, 0, x);
+  CHECK(isSat(solveWith<Inversion>(program, program.equal(x, 0xdeadbeef))));
+  CHECK(!isSat(solveWith<Inversion>(program, program.equal(x, 0x1deadbeef))));
+}
+
+TEST_CASE(inversionMeetsBordersOfComparisons) {
+  for (uint8_t op : {SF_OP_NE, SF_OP_ULT, SF_OP_ULE, SF_OP_SLT, SF_OP_SLE}) {
+    for (bool swapped : {false, true}) {
+      Program program(std::vector<uint8_t>(4));
+      uint32_t x = program.read(32, 0);
+      uint32_t goal =
+          swapped ? program.row(op, 1, 32, 0, x, 1000) : program.row(op, 1, 32, x, 0, 1000);
+      CHECK_EQUAL_ABOUT(isSat(solveWith<Inversion>(program, goal)), true, std::to_string(op));
+    }
+  }
+}
+
+TEST_CASE(inversionChoosesFromTables) {
+  Program program({3});
+  program.table.blobs.resize(256, 9);
+  program.table.blobs[200] = 42;
+  uint32_t x = program.row(SF_OP_TABLE, 8, 0, program.read(8, 0));
+  CHECK(isSat(solveWith<Inversion>(program, program.equal(x, 42))));
+  CHECK(!isSat(solveWith<Inversion>(program, program.equal(x, 43))));
+}
+
+TEST_CASE(scanDecidesOneByteExactly) {
+  Program program({5});
+  uint32_t x = program.read(8, 0);
+  uint32_t square = program.row(SF_OP_MUL, 8, 0, x, x);
+  CHECK(isSat(solveWith<Scan>(program, program.equal(square, 0x51)))); // 9 * 9
+  CHECK_EQUAL(int(solveWith<Scan>(program, program.equal(square, 3))), int(Verdict::Unsat));
+  uint32_t below = program.row(SF_OP_ULT, 1, 8, x, 0, 8);
+  // 9 is barred by the path, but 247 squares to 0x51 too; with both barred none is left.
+  uint32_t not0x77 = program.row(SF_OP_ULT, 1, 8, x, 0, 9);
+  CHECK_EQUAL(int(solveWith<Scan>(program, program.equal(square, 0x51), {{not0x77, 1}})),
+              int(Verdict::Unsat));
+  CHECK_EQUAL(int(solveWith<Scan>(program, program.equal(x, 7), {{below, 1}})), int(Verdict::Sat));
+}
+
+TEST_CASE(scanTriesAllPairs) {
+  Program program({1, 1});
+  uint32_t x = program.row(SF_OP_ZEXT, 16, 0, program.read(8, 0));
+  uint32_t y = program.row(SF_OP_ZEXT, 16, 0, program.read(8, 1));
+  uint32_t product = program.row(SF_OP_MUL, 16, 0, x, y);
+  CHECK(isSat(solveWith<Scan>(program, program.equal(product, 241 * 251))));
+  CHECK_EQUAL(int(solveWith<Scan>(program, program.equal(product, 65521))), int(Verdict::Unsat));
+}
+
+TEST_CASE(z3SolvesWhatTheOthersCannot) {
+  Program program(std::vector<uint8_t>(4));
+  uint32_t x = program.read(32, 0);
+  uint32_t sum = program.row(SF_OP_ADD, 32, 0, program.row(SF_OP_MUL, 32, 0, x, 0, 77),
+                             program.row(SF_OP_LSHR, 32, 0, x, 0, 3));
+  uint32_t goal = program.equal(sum, 123456u * 77u + (123456u >> 3));
+  uint32_t small = program.row(SF_OP_ULT, 1, 32, x, 0, 0x30000);
+  CHECK(isSat(solveWith<Smt>(program, goal, {{small, 1}})));
+  uint32_t tiny = program.row(SF_OP_ULT, 1, 32, x, 0, 1000);
+  CHECK_EQUAL(int(solveWith<Smt>(program, goal, {{tiny, 1}})), int(Verdict::Unsat));
+}
+
+TEST_CASE(z3StopsAtItsCountedLimitAtTheSamePlace) {
+  Program program(std::vector<uint8_t>(8));
+  uint32_t x = program.read(64, 0);
+  uint32_t goal = program.equal(program.row(SF_OP_MUL, 64, 0, x, x), 0x123456789abcdef1);
+  Trace trace(program.table, program.input);
+  Limits limits;
+  limits.solverRlimit = 5000;
+  Workbench bench(trace, limits);
+  for (int i = 0; i < 3; ++i) {
+    Answer answer = Smt().solve({{goal, 1}, {}}, bench);
+    CHECK_EQUAL(int(answer.verdict), int(Verdict::Timeout));
+    CHECK(!answer.byTime);
+  }
+}
+
+TEST_CASE(answersDoNotDependOnHistory) {
+  Random random(21);
+  Limits limits;
+  std::vector<Trace> traces;
+  for (int i = 0; i < 12; ++i) {
+    RawTable table = randomTable(random, 60);
+    traces.emplace_back(std::move(table), randomInput(random));
+  }
+  auto solveOne = [&](const Trace &trace) {
+    Workbench bench(trace, limits);
+    uint32_t label = uint32_t(trace.rows.size() - 1);
+    while (trace.bytes[label] == 0)
+      --label;
+    Ladder ladder;
+    Solution solution = ladder.solve({{label, trace.seed[label] ^ 1}, {}}, bench, true);
+    std::string text = std::to_string(int(solution.verdict));
+    for (const ByteChange &change : solution.assignment.value_or(Assignment()))
+      text += " " + std::to_string(change.offset) + "=" + std::to_string(change.value);
+    return text;
+  };
+  std::vector<std::string> forwards(traces.size());
+  for (size_t i = 0; i < traces.size(); ++i)
+    forwards[i] = solveOne(traces[i]);
+  for (size_t i = traces.size(); i-- > 0;)
+    CHECK_EQUAL(solveOne(traces[i]), forwards[i]);
+}
+
+TEST_CASE(optimisticStepMeetsTheGoalAloneAfterARefutation) {
+  Program program({5});
+  uint32_t x = program.read(8, 0);
+  uint32_t below = program.row(SF_OP_ULT, 1, 8, x, 0, 10);
+  uint32_t above = program.row(SF_OP_ULT, 1, 8, 0, x, 20);
+  Trace trace(program.table, program.input);
+  Limits limits;
+  Workbench bench(trace, limits);
+  bench.path.add({below, 1});
+  Query query{{above, 1}, bench.path.slice(above)};
+  Solution strict = Ladder().solve(query, bench, false);
+  CHECK_EQUAL(int(strict.verdict), int(Verdict::Unsat));
+  CHECK(!strict.assignment);
+  Solution loose = Ladder().solve(query, bench, true);
+  CHECK_EQUAL(int(loose.verdict), int(Verdict::Unsat));
+  CHECK_EQUAL(std::string(loose.how), "optimistic");
+  bench.evaluator.assume(*loose.assignment);
+  CHECK(bench.evaluator.holds(query.goal));
+}
+
+TEST_CASE(ladderFindsWhatExists) {
+  // The wanted values are those of another input, so a solution is known to exist.
+  Random random(22);
+  Limits limits;
+  int solved = 0, wanted = 0;
+  for (int graph = 0; graph < 60; ++graph) {
+    RawTable table = randomTable(random, 40);
+    std::vector<uint8_t> input = randomInput(random), other = randomInput(random);
+    Trace trace(table, input);
+    std::vector<uint64_t> there = referenceValues(table, other);
+    Workbench bench(trace, limits);
+    for (uint32_t label = uint32_t(trace.rows.size()) - 1; label > 0; --label) {
+      if (there[label] == trace.seed[label] || trace.bytes[label] == 0)
+        continue;
+      ++wanted;
+      Solution solution = Ladder().solve({{label, there[label]}, {}}, bench, false);
+      CHECK_EQUAL_ABOUT(solution.verdict == Verdict::Unsat, false, describe(table.rows[label]));
+      solved += solution.verdict == Verdict::Sat;
+      break;
+    }
+  }
+  CHECK(wanted > 40);
+  CHECK(solved * 10 >= wanted * 9);
+}
