@@ -6,6 +6,7 @@ command line and is never looked at.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,19 +15,8 @@ from typing import Any, Final
 import cyclopts
 from cyclopts import App
 
-from symfleet.cli import (
-    config,
-    corpus,
-    crashes,
-    doctor,
-    explore,
-    poison,
-    present,
-    resume,
-    status,
-    top,
-    verify,
-)
+from symfleet.cli import present
+from symfleet.cli.arguments import Invocation
 from symfleet.cli.options import plain_switches
 from symfleet.config.resolve import nearest
 from symfleet.errors import ExitCode, SymfleetError, UserError
@@ -37,15 +27,20 @@ _DEBUG: Final = "--debug"
 _TARGET_MARK: Final = "--"
 _INTERRUPTED: Final = 130
 
+_VERBS: Final = (
+    *("explore", "resume", "status", "top", "crashes", "corpus", "poison", "verify"),
+    *("doctor", "config"),
+)
+"""Each is a module of this package with a function `register`."""
+
 _EPILOGUE: Final = (
     "Compile a target with `symfleet cc`, then: `symfleet explore -i seeds -o out -- ./target @@`."
     " Every command takes --json, --debug, -h and --help-all."
 )
 
 
-def build_app(*, everything: bool, target: tuple[str, ...] | None) -> App:
-    """Make the application. `everything`: help pages show all options. `target`: what stands after
-    `--`, None when there is no `--`."""
+def build_app(invocation: Invocation, verb: str | None) -> App:
+    """Make the application. Only the module of `verb` is loaded; None loads all, for help."""
     app = App(
         name="symfleet",
         help="Parallel and distributed concolic execution that never loses its place.",
@@ -54,12 +49,11 @@ def build_app(*, everything: bool, target: tuple[str, ...] | None) -> App:
         version_flags=["--version"],
         version=version(),
     )
-    explore.register(app, everything=everything, target=target)
-    resume.register(app, everything=everything)
-    for verb in (status, top, crashes, corpus, poison, verify, doctor, config):
-        verb.register(app)
-    app.command(_compile, name="cc", help="Compile C for exploration: a drop-in compiler.")
-    app.command(_compile, name="c++", help="Compile C++ for exploration: a drop-in compiler.")
+    for name in _VERBS if verb is None else (verb,):
+        importlib.import_module(f"symfleet.cli.{name}").register(app, invocation)
+    if verb is None:
+        app.command(_compile, name="cc", help="Compile C for exploration: a drop-in compiler.")
+        app.command(_compile, name="c++", help="Compile C++ for exploration: a drop-in compiler.")
     return app
 
 
@@ -100,7 +94,8 @@ def split_target(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...] |
 def _dispatch(tokens: list[str], target: tuple[str, ...] | None) -> int:
     everything = _HELP_ALL in tokens
     tokens = ["--help" if token == _HELP_ALL else token for token in tokens]
-    app = build_app(everything=everything, target=target)
+    verb = tokens[0] if tokens and tokens[0] in _VERBS else None
+    app = build_app(Invocation(everything=everything, target=target), verb)
     if target is not None and tokens[:1] != ["explore"]:
         raise UserError(
             "this command takes no target",

@@ -10,7 +10,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from symfleet.cli import present
-from symfleet.cli.arguments import Json
+from symfleet.cli.arguments import Invocation, Json
 from symfleet.cli.campaign import stored_config
 from symfleet.config.environment import config_file, settings_environment
 from symfleet.config.model import GROUPS, Setting
@@ -118,7 +118,7 @@ def _explain_lines(explained: Explained) -> Iterator[str]:
         yield "  It belongs to the campaign: a resume cannot change it."
 
 
-def register(app: App) -> None:
+def register(app: App, _: Invocation) -> None:
     """Add the commands."""
     config = App(name="config", help="Settings: show, explain.")
     config.command(show, name="show")

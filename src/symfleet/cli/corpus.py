@@ -9,7 +9,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from symfleet.cli import present
-from symfleet.cli.arguments import Json, OutFolder
+from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import config_of, published_of, reading, reproduction_of
 from symfleet.corpus.audit import FileFinding, compare
 from symfleet.corpus.transfer import add_files, export_corpus
@@ -108,7 +108,7 @@ def verify(out: OutFolder, /, *, json: Json = False) -> int:
     return int(ExitCode.FINISHED_WITH_FAULTS if wrong else ExitCode.DONE)
 
 
-def register(app: App) -> None:
+def register(app: App, _: Invocation) -> None:
     """Add the commands."""
     corpus = App(name="corpus", help="The inputs: add, export, verify.")
     corpus.command(add, name="add")

@@ -11,7 +11,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from symfleet.cli import present
-from symfleet.cli.arguments import Json, OutFolder
+from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import config_of, reading, reproduction_of
 from symfleet.config.environment import inherited_environment
 from symfleet.corpus.layout import command_line, input_path
@@ -194,7 +194,7 @@ def _find(rows: list[CrashRow], prefix: str) -> CrashRow:
     )
 
 
-def register(app: App) -> None:
+def register(app: App, _: Invocation) -> None:
     """Add the commands."""
     crashes = App(name="crashes", help="What was found: list, show, repro.")
     crashes.command(list_crashes, name="list")

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from symfleet.cli import present
-from symfleet.cli.arguments import Json
+from symfleet.cli.arguments import Invocation, Json
 from symfleet.config.environment import executor_path, inherited_environment
 from symfleet.doctor.check import Check, Verdict, ok, problem
 from symfleet.doctor.host import check_host
@@ -85,6 +85,6 @@ def _lines(checks: list[Check]) -> Iterator[str]:
             yield f"         {'':<14} fix: {check.fix}"
 
 
-def register(app: App) -> None:
+def register(app: App, _: Invocation) -> None:
     """Add the command."""
     app.command(doctor, name="doctor")

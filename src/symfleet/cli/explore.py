@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from symfleet.cli import present
-from symfleet.cli.arguments import Json
+from symfleet.cli.arguments import Invocation, Json
 from symfleet.cli.campaign import report_from_ledger, require_free_folder
 from symfleet.cli.options import given, options_type
 from symfleet.clock import SystemClock
@@ -35,9 +35,9 @@ ConfigFile = Annotated[
 ]
 
 
-def register(app: App, *, everything: bool, target: tuple[str, ...] | None) -> None:
-    """Add the command. `target`: what stands after `--`."""
-    options_class = options_type(everything=everything)
+def register(app: App, invocation: Invocation) -> None:
+    """Add the command."""
+    options_class = options_type(everything=invocation.everything)
 
     @app.command(name="explore")
     def explore(
@@ -51,8 +51,8 @@ def register(app: App, *, everything: bool, target: tuple[str, ...] | None) -> N
         What stands after `--` is the program and its arguments; `@@` stands for the input.
         """
         flags: dict[str, Any] = given(options)
-        if target is not None:
-            flags["argv"] = target
+        if invocation.target is not None:
+            flags["argv"] = invocation.target
         resolved = resolve(flags, settings_environment(), config or config_file())
         return launch(resolved.config, as_json=json)
 

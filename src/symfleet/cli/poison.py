@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from symfleet.cli import present
-from symfleet.cli.arguments import Json, OutFolder
+from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import owning, reading
 from symfleet.clock import SystemClock
 from symfleet.corpus.inbox import RearmPoison, await_answer, drop_command
@@ -84,7 +84,7 @@ def _choose(rows: Sequence[WorkRow], words: Sequence[str]) -> tuple[WorkId, ...]
     return tuple(chosen) if words else tuple(row.work_id for row in rows)
 
 
-def register(app: App) -> None:
+def register(app: App, _: Invocation) -> None:
     """Add the commands."""
     poison = App(name="poison", help="Work that was set aside: list, rearm.")
     poison.command(list_poison, name="list")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from symfleet.cli.arguments import Json, OutFolder
+from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import stored_config
 from symfleet.cli.explore import launch
 from symfleet.cli.options import given, options_type
@@ -18,13 +18,10 @@ from symfleet.config.model import CampaignConfig
 from symfleet.config.resolve import SETTINGS, resolve
 from symfleet.errors import UserError
 
-_ONCE = ("accept_new_target", "accept_older_ledger")
-"""Answers to a question of one launch; the next one asks again."""
 
-
-def register(app: App, *, everything: bool) -> None:
+def register(app: App, invocation: Invocation) -> None:
     """Add the command."""
-    options_class = options_type(everything=everything, leave_out=("out_dir",))
+    options_class = options_type(everything=invocation.everything, leave_out=("out_dir",))
 
     @app.command(name="resume")
     def resume(
@@ -47,11 +44,9 @@ def register(app: App, *, everything: bool) -> None:
 
 
 def _forget_once(base: CampaignConfig) -> CampaignConfig:
-    return dataclasses.replace(
-        base,
-        target=dataclasses.replace(base.target, accept_new_target=False),
-        advanced=dataclasses.replace(base.advanced, accept_older_ledger=False),
-    )
+    """Drop what answered a question of one launch; the next one asks again."""
+    advanced = dataclasses.replace(base.advanced, accept_older_ledger=False)
+    return dataclasses.replace(base, advanced=advanced)
 
 
 def _refuse_fixed(flags: dict[str, Any], base: CampaignConfig) -> None:

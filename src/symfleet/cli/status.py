@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from symfleet.cli import present
-from symfleet.cli.arguments import Json, OutFolder
+from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import report_from_ledger
 from symfleet.observe.lines import summary_lines
 
@@ -33,6 +33,6 @@ def status(out: OutFolder, /, *, exit_code: ExitCodeOfEpoch = False, json: Json 
     return _NO_VERDICT if verdict is None else verdict
 
 
-def register(app: App) -> None:
+def register(app: App, _: Invocation) -> None:
     """Add the command."""
     app.command(status, name="status")

@@ -6,7 +6,7 @@ import sys
 
 from cyclopts import App
 
-from symfleet.cli.arguments import OutFolder
+from symfleet.cli.arguments import Invocation, OutFolder
 from symfleet.cli.campaign import report_from_ledger, require_campaign
 from symfleet.cli.present import say
 from symfleet.clock import SystemClock
@@ -35,6 +35,6 @@ def top(out: OutFolder, /) -> int:
     return 0
 
 
-def register(app: App) -> None:
+def register(app: App, _: Invocation) -> None:
     """Add the command."""
     app.command(top, name="top")

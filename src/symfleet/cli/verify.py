@@ -9,7 +9,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from symfleet.cli import present
-from symfleet.cli.arguments import Json, OutFolder
+from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import config_of, owning, published_of, reading, reproduction_of
 from symfleet.corpus.audit import FileFinding, compare, rebuild
 from symfleet.errors import ExitCode
@@ -94,6 +94,6 @@ def _lines(verified: Verified) -> Iterator[str]:
         yield "the ledger is sound and the files agree with it"
 
 
-def register(app: App) -> None:
+def register(app: App, _: Invocation) -> None:
     """Add the command."""
     app.command(verify, name="verify")

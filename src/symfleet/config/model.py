@@ -77,9 +77,6 @@ class Target(_Checked):
         fixed=True,
     )
     env: tuple[str, ...] = words("Variable for the target, NAME=VALUE; may be given several times.")
-    accept_new_target: bool = switch(
-        "Go on although the target or the engine was built anew: all inputs are executed again."
-    )
 
     def __post_init__(self) -> None:
         # No super(): `slots=True` makes a second class, which zero-argument super() does not know.

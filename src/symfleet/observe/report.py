@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from symfleet.ledger.contract import EpochRow, LedgerStatus, Totals
-from symfleet.protocol.coordinator_view import CoordinatorView
 from symfleet.types import WorkState
+
+if TYPE_CHECKING:
+    from symfleet.protocol.coordinator_view import CoordinatorView
 
 SCHEMA: Final = 1
 
