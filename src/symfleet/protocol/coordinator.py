@@ -189,7 +189,7 @@ class Coordinator:
 
     # ---- events ---------------------------------------------------------------------------------
 
-    def _handle(self, event: CoordinatorEvent) -> None:  # noqa: PLR0912 - an arm an event
+    def _handle(self, event: CoordinatorEvent) -> None:  # noqa: C901, PLR0912
         core = self._core
         match event:
             case FrameReceived(rank, data):

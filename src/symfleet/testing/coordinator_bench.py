@@ -7,7 +7,7 @@ invariants are asserted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
@@ -36,7 +36,7 @@ from symfleet.protocol.messages import (
     Result,
     Work,
 )
-from symfleet.protocol.operations import Admission, Operation, SinkRow, TurnAnswers
+from symfleet.protocol.operations import Admission, Failed, Operation, SinkRow, TurnAnswers
 from symfleet.protocol.result_frames import settle
 from symfleet.protocol.setup import CoordinatorSetup, Knobs, SourceSetup
 from symfleet.protocol.tokens import NO_TOKEN
@@ -161,24 +161,52 @@ class CoordinatorBench:
             (rank, slot): 1000 * rank + slot for rank in self.ranks for slot in range(slots)
         }
         self.send_fails: Callable[[DispatchToken], bool] = lambda _: False
+        self.fail_operations: tuple[type[Operation], ...] = ()
         self.scan = True
+        """Whether scans end; what they find is for the test to say."""
+        self.publish = True
+        """Whether publications reach their files."""
         self.replies: list[CoordinatorEvent] = []
-        """What the loop would report of the last turn's actions."""
-        self._published = self.sink.published_upto
+        """What the loop has to report in the next turn of the actions so far."""
+        self._published = self._upto = self.sink.published_upto
 
     # ---- turns --------------------------------------------------------------------------------
 
     def turn(self, *events: CoordinatorEvent, after_s: float = 0.001, drained: bool = True) -> Turn:
         """Run one turn `after_s` later, carry its actions out, check the invariants."""
         self.clock.sleep(after_s)
-        operations = self.machine.begin_turn(self.clock.monotonic(), events, drained=drained)
-        answers = self.ledger.run(operations) if operations else None
+        replies, self.replies = self.replies, []
+        operations = self.machine.begin_turn(
+            self.clock.monotonic(), [*replies, *events], drained=drained
+        )
+        answers = self._run(operations)
         actions = self.machine.end_turn(answers)
         turn = Turn(operations, answers, actions)
         self._carry_out(turn)
+        if self.publish and self._upto > self._published:
+            sink = self.sink
+            self.replies.append(
+                SinkAdvanced(sink.sink, sink.incarnation, self._published, self._upto)
+            )
+            self._published = self._upto
         self.machine.validate_state()
         self.machine.next_deadline()
         return turn
+
+    def _run(self, operations: Sequence[Operation]) -> TurnAnswers | None:
+        """Run a transaction in which the savepoints of `fail_operations` fail."""
+        if not operations:
+            return None
+        kept = [op for op in operations if not isinstance(op, self.fail_operations)]
+        answers = self.ledger.run(kept)
+        given = iter(answers.answers)
+        return replace(
+            answers,
+            answers=tuple(
+                Failed("made to fail") if isinstance(op, self.fail_operations) else next(given)
+                for op in operations
+            ),
+        )
 
     def wait(self, seconds: float, step_s: float = 0.5) -> list[Turn]:
         """Let time pass in drained turns, so that none begins late."""
@@ -190,7 +218,6 @@ class CoordinatorBench:
         return turns
 
     def _carry_out(self, turn: Turn) -> None:
-        self.replies = []
         for action in turn.actions:
             match action:
                 case Send(rank, frame, token):
@@ -204,11 +231,8 @@ class CoordinatorBench:
                             self.machine.sent(token)
                 case Scan(source, number) if self.scan:
                     self.replies.append(ScanFinished(source, number))
-                case Publish(upto) if upto > self._published:
-                    self.replies.append(
-                        SinkAdvanced(self.sink.sink, self.sink.incarnation, self._published, upto)
-                    )
-                    self._published = upto
+                case Publish(upto):
+                    self._upto = max(self._upto, upto)
                 case _:
                     pass
 

@@ -211,7 +211,8 @@ class Job:
     def _role(pid: int, parent: Role | None) -> Role | None:
         words = _words(pid)
         match parent:
-            case Role.LAUNCHER if words and "mpirun" in " ".join(words[:2]):
+            # Open MPI's mpirun becomes prterun by exec.
+            case Role.LAUNCHER if words and Path(words[0]).name in ("mpirun", "prterun"):
                 return Role.MPIRUN
             case Role.MPIRUN if "symfleet.runtime.rank" in words:
                 return Role.ROOT if _is_root_rank(pid) else Role.WORKER
@@ -225,6 +226,15 @@ class Job:
     def assert_nothing_left(self, within_s: float = 10.0) -> None:
         """Raise when a process that was seen below a launcher still lives."""
         until("all processes of the job end", lambda: not self._living(), within_s)
+
+    def assert_nothing_left_of_others(self, within_s: float = 10.0) -> None:
+        """Raise when a process that was seen below an older launcher of this job still lives."""
+        current = self.pid
+        until(
+            "all processes of the older launcher end",
+            lambda: not [m for m in self._living() if m.pid != current],
+            within_s,
+        )
 
     def _living(self) -> list[Member]:
         living = []

@@ -194,9 +194,11 @@ class KillLoop:
             self._done.append(Kill(role.value, len(decided), round(delay_s, 3)))
             if role is Role.LAUNCHER:
                 self._resume()
-        return len(decided)
+        # What was on its way may still have been decided: it is no sign of life of what comes.
+        return self._decisions()
 
     def _resume(self) -> None:
-        """Start the launcher again at once, as a person would; the dead one's processes may still
-        be dying."""
+        """Start the launcher again at once, as a person would, while the dead one's processes may
+        still be dying."""
         self._job.start()
+        self._job.assert_nothing_left_of_others()

@@ -1,0 +1,368 @@
+"""A worker rank: what it runs, what it says, and what it does when executors die."""
+
+from __future__ import annotations
+
+import pytest
+
+from symfleet.protocol.events import (
+    DrainRequested,
+    ExecutionDone,
+    ExecutorFailed,
+    ExecutorGone,
+    ExecutorProgress,
+    KillExecutor,
+    Leave,
+    RankLost,
+    SelfTestDone,
+    StartExecutor,
+    TellKnowledge,
+)
+from symfleet.protocol.messages import (
+    NO_PLACE,
+    Accepted,
+    Beat,
+    Executed,
+    ExecutorDied,
+    Hello,
+    Knowledge,
+    NotRun,
+    Progress,
+    Ready,
+    Refuse,
+    Refused,
+    ResetSlot,
+    Result,
+    Started,
+    Stop,
+    StopAck,
+    Unsettled,
+    Work,
+    WorkEntry,
+    WorkerFault,
+)
+from symfleet.protocol.setup import Knobs
+from symfleet.protocol.tokens import NO_TOKEN
+from symfleet.protocol.violations import LocalProtocolError
+from symfleet.testing.coordinator_bench import admission
+from symfleet.testing.synthetic import SyntheticProgram
+from symfleet.testing.worker_bench import WorkerBench
+from symfleet.types import DispatchToken, Outcome, WorkId
+
+PROGRAM = SyntheticProgram(7)
+ONE, TWO = PROGRAM.data(0), PROGRAM.data(1)
+
+
+def done(bench: WorkerBench, data: bytes) -> ExecutionDone:
+    return ExecutionDone(0, PROGRAM.execute(admission(data).work_id, data))
+
+
+def gone(bench: WorkerBench, *, asked: bool = False, signal: int = 11) -> ExecutorGone:
+    return ExecutorGone(0, bench.executors[0], "segfault", signal, asked, False)
+
+
+def results(bench: WorkerBench) -> list[Result]:
+    return [message for _, message in bench.said() if isinstance(message, Result)]
+
+
+def up(**more: int) -> WorkerBench:
+    bench = WorkerBench(**more)  # type: ignore[arg-type]
+    bench.up()
+    return bench
+
+
+def test_it_says_hello_until_it_is_welcomed_and_then_that_it_is_ready() -> None:
+    bench = WorkerBench(slots=2)
+    assert [type(m) for _, m in bench.said(bench.start())] == [Hello]
+    assert [type(m) for _, m in bench.said(bench.step(after_s=1.1))] == [Hello]
+    actions = bench.step(bench.frame(bench.welcome(), slot=None))
+    assert [a.slot for a in actions if isinstance(a, StartExecutor)] == [0, 1]
+    bench.step(bench.executor_ready(0), bench.executor_ready(1))
+    assert [m for _, m in bench.said()] == [Ready(None, 0), Ready(None, 0)]
+
+
+@pytest.mark.guarantee("D2")
+@pytest.mark.guarantee("D3")
+@pytest.mark.guarantee("J1")
+def test_a_delivery_is_started_run_and_answered_under_its_token() -> None:
+    bench = up()
+    token, work = bench.work(ONE, TWO)
+    bench.step(work)
+    assert [(h.token, type(m)) for h, m in bench.said()] == [(token, Started)]
+    assert [run.data for run in bench.runs()] == [ONE]
+    bench.step(done(bench, ONE))
+    assert [run.data for run in bench.runs()] == [TWO]
+    bench.step(done(bench, TWO))
+    (answer, ready) = bench.said()
+    assert answer[0].token == token
+    assert isinstance(answer[1], Result)
+    assert [type(item) for item in answer[1].items] == [Executed, Executed]
+    assert ready[1] == Ready(token, 0)
+
+
+def test_result_and_ready_are_said_again_until_they_are_answered() -> None:
+    bench = up()
+    token, work = bench.work(ONE)
+    bench.step(work)
+    bench.step(done(bench, ONE))
+    again = bench.said(bench.wait(5.5))
+    assert [(type(m), h.repeat) for h, m in again] == [(Result, True), (Ready, True)]
+    bench.step(bench.frame(Accepted(token, "decided")))
+    assert not bench.said(bench.wait(12.0))
+
+
+def test_ready_is_said_again_until_work_or_accepted() -> None:
+    bench = up()
+    assert [m for _, m in bench.said(bench.wait(5.5))] == [Ready(None, 0)]
+    bench.step(bench.frame(Accepted(NO_TOKEN, "idle")))
+    assert not bench.said(bench.wait(6.0))
+
+
+def test_a_token_is_executed_once_and_its_result_said_again() -> None:
+    bench = up()
+    _, work = bench.work(ONE)
+    bench.step(work)
+    bench.step(work)
+    assert not bench.runs()
+    bench.step(done(bench, ONE))
+    bench.step(work)
+    assert not bench.runs()
+    assert len(results(bench)) == 1
+
+
+@pytest.mark.guarantee("A1")
+@pytest.mark.guarantee("A4")
+@pytest.mark.parametrize("kind", ["bytes", "id", "schema", "many", "large"])
+def test_a_work_that_contradicts_itself_is_refused_and_not_run(kind: str) -> None:
+    bench = up()
+    good = admission(ONE)
+    entry = WorkEntry(good.work_id, good.payload, good.data)
+    entries = {
+        "bytes": (WorkEntry(good.work_id, good.payload, TWO),),
+        "id": (WorkEntry(WorkId("0" * 64), good.payload, good.data),),
+        "schema": (WorkEntry(good.work_id, b"\x00", good.data),),
+        "many": (entry,) * 65,
+        "large": (WorkEntry(good.work_id, good.payload, bytes(2 << 20)),),
+    }[kind]
+    token = DispatchToken("a" * 64)
+    bench.step(bench.frame(Work(entries), token=token))
+    assert not bench.runs()
+    ((header, refused),) = bench.said()
+    assert header.token == token
+    assert isinstance(refused, Refused)
+    reasons = {"bytes": "digest", "id": "digest", "schema": "", "many": "limits", "large": "limits"}
+    assert refused.reason.startswith(reasons[kind])
+
+
+def test_more_deliveries_than_places_are_refused() -> None:
+    bench = up(prefetch=1)
+    for _ in range(2):
+        bench.step(bench.work(ONE)[1])
+    bench.step(bench.work(ONE)[1])
+    assert [m for _, m in bench.said()] == [Refused(NO_PLACE)]
+
+
+def test_progress_is_told_at_most_every_progress_s_and_only_when_something_moved() -> None:
+    bench = up()
+    token, work = bench.work(ONE)
+    bench.step(work)
+    for counter in range(1, 4):
+        bench.step(ExecutorProgress(0, counter), after_s=0.3)
+        assert not bench.said()
+    told = bench.said(bench.wait(3.0))
+    assert [(h.token, type(m)) for h, m in told] == [(token, Progress)]
+    assert not bench.said(bench.wait(10.0)), "no movement, no progress"
+
+
+def test_the_hard_limit_kills_and_answers_with_timeout() -> None:
+    bench = WorkerBench(knobs=Knobs(hard_limit_s=3.0))
+    bench.up()
+    bench.step(bench.work(ONE)[1])
+    assert KillExecutor(0) in bench.wait(3.5)
+    bench.step(gone(bench, asked=True, signal=9))
+    ((item,),) = [result.items for result in results(bench)]
+    assert isinstance(item, Executed)
+    assert item.outcome is Outcome.TIMEOUT
+    assert [a.selftest for a in bench.actions if isinstance(a, StartExecutor)] == [False]
+
+
+@pytest.mark.parametrize("ok", [True, False])
+def test_an_executor_that_dies_is_evidence_once_the_self_test_has_spoken(ok: bool) -> None:
+    bench = up()
+    bench.step(bench.work(ONE, TWO)[1])
+    old = bench.executors[0]
+    bench.step(gone(bench))
+    assert [a.selftest for a in bench.actions if isinstance(a, StartExecutor)] == [True]
+    assert not bench.said()
+    bench.step(bench.executor_ready(), SelfTestDone(0, ok, "because"))
+    if ok:
+        assert [run.data for run in bench.runs()] == [TWO], "the bundle goes on"
+        bench.step(done(bench, TWO))
+    (result,) = results(bench)
+    death = result.items[0]
+    assert isinstance(death, ExecutorDied)
+    assert (death.executor, death.signal, death.selftest_ok) == (old, 11, ok)
+    assert isinstance(result.items[1], Executed if ok else NotRun)
+    faults = [m for _, m in bench.said() if isinstance(m, WorkerFault)]
+    assert [f.reason for f in faults] == ([] if ok else ["selftest_failed"])
+
+
+@pytest.mark.parametrize("outcome", [Outcome.STALLED, Outcome.KILLED])
+def test_what_is_no_verdict_is_unsettled(outcome: Outcome) -> None:
+    bench = up()
+    bench.step(bench.work(ONE)[1])
+    import msgspec
+
+    event = done(bench, ONE)
+    bench.step(ExecutionDone(0, msgspec.structs.replace(event.result, outcome=outcome)))
+    ((item,),) = [result.items for result in results(bench)]
+    assert isinstance(item, Unsettled)
+    assert item.cause == outcome.value
+
+
+def test_an_engine_that_cannot_run_hands_everything_back_and_says_so() -> None:
+    bench = WorkerBench()
+    bench.start()
+    bench.step(bench.frame(bench.welcome(), slot=None))
+    _, work = bench.work(ONE)
+    bench.step(work)
+    bench.step(ExecutorFailed(0, "not_instrumented", "no map", "rebuild it"))
+    kinds = [type(m) for _, m in bench.said()]
+    assert kinds == [Result, Ready, WorkerFault]
+    ((item,),) = [result.items for result in results(bench)]
+    assert isinstance(item, NotRun)
+
+
+def test_an_executor_that_dies_at_once_is_tried_three_times() -> None:
+    bench = WorkerBench()
+    bench.start()
+    bench.step(bench.frame(bench.welcome(), slot=None))
+    starts = 1
+    for _ in range(3):
+        bench.step(gone(bench))
+        starts += sum(isinstance(a, StartExecutor) for a in bench.actions)
+    assert starts == 3
+    assert [m.reason for _, m in bench.said() if isinstance(m, WorkerFault)] == ["executor_dies"]
+
+
+@pytest.mark.guarantee("J6")
+def test_a_reset_slot_comes_back_as_a_new_incarnation_and_forgets() -> None:
+    bench = up()
+    token, work = bench.work(ONE)
+    bench.step(work)
+    before = bench.lives[0]
+    bench.step(bench.frame(ResetSlot()))
+    assert KillExecutor(0) in bench.actions
+    assert [type(m) for _, m in bench.said()] == [Hello]
+    assert bench.lives[0] != before
+    bench.step(gone(bench, asked=True, signal=9))
+    assert [a.selftest for a in bench.actions if isinstance(a, StartExecutor)] == [True]
+    bench.step(bench.executor_ready(), SelfTestDone(0, True, ""))
+    assert [m for _, m in bench.said()] == [Ready(None, 0)]
+    bench.step(bench.frame(ResetSlot(), life=before))
+    assert KillExecutor(0) not in bench.actions, "an old reset resets nothing"
+    assert not results(bench)
+    assert token
+
+
+def test_frames_for_an_older_incarnation_change_nothing() -> None:
+    bench = up()
+    _, work = bench.work(ONE)
+    old = bench.lives[0]
+    bench.step(bench.frame(ResetSlot()))
+    bench.step(gone(bench, asked=True))
+    bench.step(bench.executor_ready(), SelfTestDone(0, True, ""))
+    bench.step(work)
+    assert not bench.runs()
+    assert bench.machine.quarantined == {"unexpected": 1}
+    assert old != bench.lives[0]
+
+
+@pytest.mark.guarantee("Q4")
+def test_a_stop_finishes_what_runs_gives_back_what_waits_and_is_acknowledged() -> None:
+    bench = up(prefetch=1)
+    bench.step(bench.work(ONE, TWO)[1])
+    bench.step(bench.work(TWO)[1])
+    bench.step(bench.frame(Stop(30.0), slot=None))
+    (waiting,) = results(bench)
+    assert [type(item) for item in waiting.items] == [NotRun]
+    bench.step(done(bench, ONE))
+    (running,) = results(bench)
+    assert [type(item) for item in running.items] == [Executed, NotRun]
+    assert KillExecutor(0) in bench.actions
+    assert not [m for _, m in bench.said() if isinstance(m, StopAck)]
+    bench.step(gone(bench, asked=True))
+    assert [m for _, m in bench.said()] == [StopAck(1)]
+    bench.step(bench.frame(Accepted(NO_TOKEN, "stopped"), slot=None))
+    assert [a.exit_code for a in bench.actions if isinstance(a, Leave)] == [0]
+
+
+def test_a_drain_that_is_over_cancels_what_runs() -> None:
+    bench = up()
+    bench.step(bench.work(ONE)[1])
+    bench.step(bench.frame(Stop(2.0), slot=None))
+    assert KillExecutor(0) not in bench.actions
+    assert KillExecutor(0) in bench.wait(2.5)
+    bench.step(gone(bench, asked=True))
+    ((item,),) = [result.items for result in results(bench)]
+    assert isinstance(item, Unsettled)
+    assert item.cause == "cancelled"
+
+
+def test_an_acknowledgement_is_repeated_a_few_times_and_then_it_leaves() -> None:
+    bench = up()
+    bench.step(bench.frame(Stop(0.0), slot=None))
+    bench.step(gone(bench, asked=True))
+    actions = bench.wait(10.0)
+    assert sum(isinstance(m, StopAck) for _, m in bench.said(actions)) == 4
+    assert [a.exit_code for a in actions if isinstance(a, Leave)] == [0]
+
+
+def test_a_signal_drains_the_rank() -> None:
+    bench = up()
+    bench.step(bench.work(ONE)[1])
+    bench.step(DrainRequested("SIGTERM"))
+    assert KillExecutor(0) in bench.actions
+
+
+def test_a_silent_or_dead_coordinator_ends_the_worker() -> None:
+    bench = up()
+    for _ in range(6):
+        assert not [a for a in bench.wait(10.0) if isinstance(a, Leave)]
+        bench.step(bench.frame(Beat(), slot=None))
+    actions = bench.wait(16.0)
+    assert KillExecutor(0) in actions
+    assert [a.exit_code for a in actions if isinstance(a, Leave)] == [69]
+    other = up()
+    other.step(RankLost(0))
+    assert [a.exit_code for a in other.actions if isinstance(a, Leave)] == [69]
+
+
+def test_a_worker_that_was_stopped_itself_does_not_blame_its_coordinator() -> None:
+    bench = up()
+    bench.step(after_s=3600.0)
+    assert not [a for a in bench.actions if isinstance(a, Leave)]
+
+
+def test_a_refusal_ends_it_with_the_reason() -> None:
+    bench = WorkerBench()
+    bench.start()
+    bench.step(bench.frame(Refuse("version 2 does not belong to version 1"), slot=None))
+    (leave,) = [a for a in bench.actions if isinstance(a, Leave)]
+    assert (leave.exit_code, leave.reason) == (69, "version 2 does not belong to version 1")
+
+
+def test_knowledge_is_passed_on_when_it_fits_what_is_held() -> None:
+    bench = up()
+    bench.step(bench.frame(Knowledge(0, 3, b"abcd"), slot=None))
+    assert [a.edges for a in bench.actions if isinstance(a, TellKnowledge)] == [b"abcd"]
+    bench.step(bench.frame(Knowledge(5, 6, b"efgh"), slot=None))
+    assert not [a for a in bench.actions if isinstance(a, TellKnowledge)]
+    bench.step(bench.work(ONE)[1])
+    bench.step(done(bench, ONE))
+    assert [m.knowledge for _, m in bench.said() if isinstance(m, Ready)] == [3]
+
+
+def test_an_event_that_the_table_does_not_know_is_our_own_fault() -> None:
+    bench = up()
+    with pytest.raises(LocalProtocolError, match="idle"):
+        bench.step(done(bench, ONE))
