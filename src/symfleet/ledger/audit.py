@@ -17,6 +17,7 @@ import msgspec
 from symfleet.errors import DataError, IntegrityError, SymfleetError
 from symfleet.ledger import plan as planning
 from symfleet.ledger.contract import Finding
+from symfleet.ledger.faults import reading
 from symfleet.ledger.manifest import Manifest, decode_manifest
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import (
@@ -229,22 +230,31 @@ def audit_all(connection: sqlite3.Connection, campaign: CampaignId) -> Iterator[
     """
     connection.execute(_READ["begin"])
     try:
-        for (line,) in connection.execute(_SQL["integrity_check"]).fetchall():
-            if line != "ok":
-                yield Finding("the database is damaged", "integrity_check", str(line))
-        for table, row, parent, _ in connection.execute(_SQL["references"]).fetchall():
-            yield Finding("a row names one that is missing", f"{table} {row}", str(parent))
-        yield from _audit_inputs(connection)
-        yield from _audit_work(connection)
+        yield from _guarded("pages", _audit_pages(connection))
+        yield from _guarded("inputs", _audit_inputs(connection))
+        yield from _guarded("work", _audit_work(connection))
         walk = DecisionWalk(connection, campaign, 0)
-        yield from walk.run()
-        yield from _audit_counts(connection, walk.sums)
-    except sqlite3.Error as error:
-        yield Finding("the database cannot be read", "ledger.db", str(error))
-    except SymfleetError as error:
-        yield Finding(error.what, error.where, error.why)
+        yield from _guarded("decisions", walk.run())
+        yield from _guarded("counts", _audit_counts(connection, walk.sums))
     finally:
         connection.execute(_READ["end"])
+
+
+def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Yield the findings of one part; what cannot be read at all is a finding, too."""
+    try:
+        with reading(part):
+            yield from findings
+    except SymfleetError as error:
+        yield Finding(error.what, error.where, error.why)
+
+
+def _audit_pages(connection: sqlite3.Connection) -> Iterator[Finding]:
+    for (line,) in connection.execute(_SQL["integrity_check"]).fetchall():
+        if line != "ok":
+            yield Finding("the database is damaged", "integrity_check", str(line))
+    for table, row, parent, _ in connection.execute(_SQL["references"]).fetchall():
+        yield Finding("a row names one that is missing", f"{table} {row}", str(parent))
 
 
 def _audit_inputs(connection: sqlite3.Connection) -> Iterator[Finding]:
@@ -323,6 +333,9 @@ def _audit_counts(
     if last != int(execute(_READ["last_artefact"]).fetchone()[0]):
         yield Finding("artefacts are missing", "artefacts", f"{last} rows")
     standing = execute(_READ["standing"]).fetchone()
+    if standing is None:
+        yield Finding("the ledger's counts are missing", "standing", "its row is missing")
+        return
     names = ("pending", "leased", "done", "deferred", "poisoned", "suspects")
     counted = dict(zip(names, standing[:6], strict=True))
     counted |= dict(zip(("corpus", "crashes", "hangs"), standing[7:10], strict=True))

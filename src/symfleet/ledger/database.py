@@ -14,7 +14,7 @@ from typing import Final
 
 from symfleet.corpus.durable import io_failure
 from symfleet.errors import DataError, IntegrityError
-from symfleet.ledger.faults import guarded
+from symfleet.ledger.faults import guarded, reading
 from symfleet.ledger.highwater import HIGHWATER_NAME
 from symfleet.ledger.statements import load, migrations
 
@@ -123,8 +123,8 @@ def connect_writer(path: Path) -> sqlite3.Connection:
 def connect_reader(path: Path) -> sqlite3.Connection:
     """Open read-only, beside a live owner or without one.
 
-    In a folder that cannot be written, and without a log to apply, the file cannot change either:
-    it is opened as immutable.
+    Where SQLite cannot make its index of the log (a full disk, a folder that cannot be written),
+    a file without a log is opened as immutable: no owner lives, it would have that index.
     """
     with guarded(str(path)):
         connection = _open_uri(path, "mode=ro")
@@ -133,7 +133,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         except sqlite3.OperationalError:
             connection.close()
             log = path.with_name(path.name + "-wal")
-            if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size > 0):
+            if log.exists() and log.stat().st_size > 0:
                 raise
             connection = _open_uri(path, "mode=ro&immutable=1")
         return connection
@@ -157,7 +157,7 @@ def check_log_belongs(path: Path, campaign_statement: str) -> None:
     if not log.exists() or log.stat().st_size <= _WAL_HEADER_BYTES:
         return
     rows = []
-    with guarded(str(path)):
+    with reading(str(path)):
         for query in ("mode=ro&immutable=1", "mode=ro"):
             connection = _open_uri(path, query)
             try:
@@ -204,7 +204,7 @@ def is_older_schema(path: Path) -> bool:
 
 def check_schema(connection: sqlite3.Connection, where: str) -> None:
     """Refuse a schema that is newer than this program or is not what its migrations make."""
-    with guarded(where):
+    with reading(where):
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         found = connection.execute(_SCHEMA).fetchall()
     newest = len(migrations())

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+import msgspec
+
 from symfleet.errors import (
     BusyError,
     DataError,
@@ -31,7 +33,9 @@ _VERIFY: Final = "run `symfleet verify`, then restore a backup of the ledger"
 
 def translated(error: sqlite3.Error, where: str) -> SymfleetError:
     """Return the error family of an SQLite error."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
+    extended = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    # The index of the write-ahead log could not be made: there is no space for it.
+    code = sqlite3.SQLITE_FULL if extended == sqlite3.SQLITE_IOERR_SHMSIZE else extended & _PRIMARY
     name = getattr(error, "sqlite_errorname", "")
     why = f"{error} ({name})" if name else str(error)
     match code:
@@ -42,7 +46,8 @@ def translated(error: sqlite3.Error, where: str) -> SymfleetError:
                 why=why,
                 hint="free some space, then `symfleet resume` goes on where it stopped",
             )
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_FORMAT:
+        # Our statements fit our schema: a plain error means that the stored one is not ours.
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_FORMAT | sqlite3.SQLITE_ERROR:
             return IntegrityError("the ledger is damaged", where=where, why=why, hint=_VERIFY)
         case sqlite3.SQLITE_NOTADB:
             return DataError(
@@ -88,3 +93,23 @@ def guarded(where: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translated(error, where) from error
+
+
+@contextmanager
+def reading(where: str) -> Iterator[None]:
+    """Translate SQLite's errors, and stored values that do not have the form they must have.
+
+    The code in the block only takes stored values apart, so that a value which cannot be taken
+    apart is damage (C9).
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, where) from error
+    except (ValueError, TypeError, AttributeError, msgspec.MsgspecError) as error:
+        raise IntegrityError(
+            "the ledger is damaged",
+            where=where,
+            why=f"a stored value does not have the form that it must have: {error}",
+            hint=_VERIFY,
+        ) from error

@@ -33,7 +33,7 @@ from symfleet.ledger.database import (
     is_older_schema,
     migrate,
 )
-from symfleet.ledger.faults import guarded
+from symfleet.ledger.faults import guarded, reading
 from symfleet.ledger.filesystem import check_filesystem
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES
@@ -194,7 +194,7 @@ def _check_before_writing(out: Path, accept_older: str | None) -> bool:
     connection = connect_reader(path)
     try:
         check_schema(connection, str(path))
-        with guarded(str(path)):
+        with reading(str(path)):
             older = _is_older_copy(connection, out, accept_older)
             start_check(connection, read_campaign(connection, str(path)).campaign, str(path))
     finally:

@@ -279,6 +279,8 @@ class SqliteLedger(SqliteReading):
 
     def abandon(self) -> None:
         """Let go without a last word: no `highwater`, no verdict, leases as they are."""
+        # SQLite keeps a connection's files open until its last statement is gone.
+        self._cursor.close()
         self._connection.close()
         self._lock.close()
 
@@ -291,8 +293,7 @@ class SqliteLedger(SqliteReading):
                 with guarded(self._where):
                     self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
-            self._connection.close()
-            self._lock.close()
+            self.abandon()
 
 
 def carry_out(turn: Turn, operation: Operation) -> Answer:  # noqa: C901, PLR0911, PLR0912

@@ -25,7 +25,7 @@ from symfleet.ledger.contract import (
     LedgerStatus,
     WorkRow,
 )
-from symfleet.ledger.faults import guarded
+from symfleet.ledger.faults import reading
 from symfleet.ledger.manifest import decode_manifest, manifest_digest
 from symfleet.ledger.standing import read_knowledge, read_unpublished
 from symfleet.ledger.statements import load
@@ -50,19 +50,21 @@ _PAGE_ROWS: Final = 512
 
 def read_campaign(connection: sqlite3.Connection, where: str) -> CampaignRow:
     """Return the campaign's row."""
-    with guarded(where):
+    with reading(where):
         row = connection.execute(_SQL["campaign"]).fetchone()
-    if row is None:
-        raise IntegrityError("the ledger has no campaign", where=where, why="its row is missing")
-    return CampaignRow(
-        campaign=CampaignId(row[0]),
-        ledger_incarnation=row[1],
-        created_wall=row[2],
-        keep=Keep(row[3]),
-        generation=GenerationId(row[4]),
-        key=msgspec.json.decode(row[5], type=GenerationKey),
-        config_toml=row[6],
-    )
+        if row is None:
+            raise IntegrityError(
+                "the ledger has no campaign", where=where, why="its row is missing"
+            )
+        return CampaignRow(
+            campaign=CampaignId(row[0]),
+            ledger_incarnation=row[1],
+            created_wall=row[2],
+            keep=Keep(row[3]),
+            generation=GenerationId(row[4]),
+            key=msgspec.json.decode(row[5], type=GenerationKey),
+            config_toml=row[6],
+        )
 
 
 class _Sums(NamedTuple):
@@ -88,7 +90,7 @@ class SqliteReading:
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
         """Read in one transaction, so that all answers are of one moment."""
-        with guarded(self._where):
+        with reading(self._where):
             self._connection.execute(_SQL["begin"])
             try:
                 yield self._connection
@@ -138,7 +140,7 @@ class SqliteReading:
 
     def input_bytes(self, input_id: InputId) -> bytes:
         """Return the bytes, hashed again."""
-        with guarded(self._where):
+        with reading(self._where):
             row = self._connection.execute(
                 _SQL["input_bytes"], (bytes.fromhex(input_id),)
             ).fetchone()
@@ -152,10 +154,11 @@ class SqliteReading:
         """Yield the corpus in admission order."""
         after = 0
         while True:
-            with guarded(self._where):
+            with reading(self._where):
                 rows = self._connection.execute(_SQL["corpus"], (after, _PAGE_ROWS)).fetchall()
-            for after, digest in rows:  # noqa: B007
-                yield InputId(digest.hex())
+                names = [InputId(digest.hex()) for _, digest in rows]
+            yield from names
+            after = rows[-1][0] if rows else after
             if len(rows) < _PAGE_ROWS:
                 return
 
@@ -163,7 +166,7 @@ class SqliteReading:
         """Yield all decisions in order."""
         after = 0
         while True:
-            with guarded(self._where):
+            with reading(self._where):
                 rows = self._connection.execute(_SQL["decisions"], (after, _PAGE_ROWS)).fetchall()
             for row in rows:
                 after = row[0]
@@ -176,38 +179,38 @@ class SqliteReading:
 
     def crashes(self) -> Sequence[CrashRow]:
         """Return crashes and hangs, oldest first."""
-        with guarded(self._where):
+        with reading(self._where):
             rows = self._connection.execute(_SQL["crashes"]).fetchall()
-        return tuple(
-            CrashRow(
-                kind=SinkKind(kind),
-                input_id=InputId(digest.hex()),
-                parent=None if parent is None else InputId(parent.hex()),
-                signal=signal,
-                epoch=Epoch(epoch),
-                decision=decision,
-                found_wall=wall,
-                size=size,
+            return tuple(
+                CrashRow(
+                    kind=SinkKind(kind),
+                    input_id=InputId(digest.hex()),
+                    parent=None if parent is None else InputId(parent.hex()),
+                    signal=signal,
+                    epoch=Epoch(epoch),
+                    decision=decision,
+                    found_wall=wall,
+                    size=size,
+                )
+                for kind, digest, parent, signal, epoch, decision, wall, size in rows
             )
-            for kind, digest, parent, signal, epoch, decision, wall, size in rows
-        )
 
     def work_rows(self, state: WorkState, limit: int) -> Sequence[WorkRow]:
         """Return rows of a state for people, in order of arrival."""
-        with guarded(self._where):
+        with reading(self._where):
             rows = self._connection.execute(_SQL["work_rows"], (state.value, limit)).fetchall()
-        return tuple(
-            WorkRow(
-                work_id=WorkId(work_id.hex()),
-                input_id=InputId(digest.hex()),
-                state=WorkState(state_name),
-                deliveries=deliveries,
-                blames=blames,
-                losses=losses,
-                detail=detail,
+            return tuple(
+                WorkRow(
+                    work_id=WorkId(work_id.hex()),
+                    input_id=InputId(digest.hex()),
+                    state=WorkState(state_name),
+                    deliveries=deliveries,
+                    blames=blames,
+                    losses=losses,
+                    detail=detail,
+                )
+                for work_id, digest, state_name, deliveries, blames, losses, detail in rows
             )
-            for work_id, digest, state_name, deliveries, blames, losses, detail in rows
-        )
 
     def artefacts(
         self, kind: SinkKind, after: int, limit: int, bytes_max: int
@@ -216,7 +219,7 @@ class SqliteReading:
         name = "corpus_artefacts" if kind is SinkKind.CORPUS else "failure_artefacts"
         chosen: list[Artefact] = []
         size = 0
-        with guarded(self._where):
+        with reading(self._where):
             rows = self._connection.execute(_SQL[name], (kind.value, after, max(limit, 1)))
             for row in rows:
                 size += len(row[8] or b"")
@@ -228,28 +231,28 @@ class SqliteReading:
 
     def sinks(self) -> tuple[SinkRow, ...]:
         """Return all sinks."""
-        with guarded(self._where):
+        with reading(self._where):
             rows = self._connection.execute(_SQL["sinks"]).fetchall()
-        return tuple(
-            SinkRow(
-                sink=sink,
-                kind=SinkKind(kind),
-                host=host,
-                path=path,
-                incarnation=Incarnation(int.from_bytes(incarnation, "big")),
-                published_upto=upto,
+            return tuple(
+                SinkRow(
+                    sink=sink,
+                    kind=SinkKind(kind),
+                    host=host,
+                    path=path,
+                    incarnation=Incarnation(int.from_bytes(incarnation, "big")),
+                    published_upto=upto,
+                )
+                for sink, kind, host, path, incarnation, upto in rows
             )
-            for sink, kind, host, path, incarnation, upto in rows
-        )
 
     def knowledge(self) -> bytes:
         """Return all edges, packed."""
-        with guarded(self._where):
+        with reading(self._where):
             return read_knowledge(self._connection).packed()
 
     def audit(self) -> Iterator[Finding]:
         """Check everything; yield what is wrong."""
-        with guarded(self._where):
+        with reading(self._where):
             yield from audit_all(self._connection, self._campaign.campaign)
 
     # ---- parts ----------------------------------------------------------------------------------

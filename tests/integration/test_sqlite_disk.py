@@ -1,0 +1,203 @@
+"""A full disk and a failing one: nothing that was told is lost, and the ledger opens again."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from symfleet.errors import ExitCode, IOFailure
+from symfleet.ledger import opener
+from symfleet.ledger.reserve import free_reserve, keep_reserve
+from symfleet.ledger.sqlite import CHECK_FIRST_NAME, SqliteLedger
+from symfleet.protocol.operations import (
+    Admit,
+    Claim,
+    Claimed,
+    CloseEpoch,
+    Decided,
+    Failed,
+    Lease,
+    Release,
+)
+from symfleet.testing.ledger_damage import unguarded
+from symfleet.testing.ledgers import (
+    ManualClock,
+    admission,
+    campaign_row,
+    child,
+    decision,
+    epoch_request,
+)
+from symfleet.types import Keep
+
+_KIB = 1024
+REQUEST = opener.OwnerRequest("here", os.getpid(), reserve_bytes=512 * _KIB)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 4 MiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"a small file system cannot be mounted: {mounted.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def begin(out: Path, items: int) -> tuple[SqliteLedger, tuple[Lease, ...]]:
+    """Own a new ledger with leased items."""
+    ledger = opener.create(out, campaign_row(Keep.ALL), REQUEST, ManualClock())
+    ledger.open_epoch(epoch_request())
+    ledger.register_source("seeds", "/s", "here")
+    entries = tuple(admission(b"%d" % n) for n in range(items))
+    _, answer = ledger.run([Admit(1, entries), Claim(0, items)]).answers
+    assert isinstance(answer, Claimed)
+    return ledger, answer.leases
+
+
+def fill(folder: Path) -> Path:
+    """Take all space that is left."""
+    ballast = folder / "ballast"
+    with ballast.open("ab", buffering=0) as file:
+        for size in (64 * _KIB, 4 * _KIB):
+            try:
+                while True:
+                    file.write(b"x" * size)
+            except OSError:
+                pass
+    return ballast
+
+
+@pytest.mark.guarantee("A2")
+def test_a_full_disk_lets_the_owner_decide_what_is_in_flight(small_disk: Path) -> None:
+    ledger, leases = begin(small_disk, 40)
+    ballast = fill(small_disk)
+    decided: list[Lease] = []
+    starved = False
+    failed: IOFailure | None = None
+    for number, lease in enumerate(leases):
+        big = child(b"%d" % number * 16 * _KIB)
+        before = ledger.status()
+        try:
+            answers = ledger.run([decision(lease, [big], keep=Keep.ALL), Claim(0, 1)]).answers
+        except IOFailure as error:
+            failed = error
+            break
+        assert isinstance(answers[0], Decided)
+        decided.append(lease)
+        if isinstance(answers[1], Failed):
+            assert answers[1].disk_full
+            starved = True
+        else:
+            assert isinstance(answers[1], Claimed)
+            ledger.run([Release(new.work_id, new.token, "given_back") for new in answers[1].leases])
+    assert starved, "the reserve was given back and no new work taken"
+    assert failed is not None, "the reserve was spent, too"
+    assert failed.exit_code is ExitCode.IO
+    assert "symfleet resume" in failed.hint
+    assert ledger.status() == before
+    ledger.abandon()
+    ballast.unlink()
+    again = opener.open_owner(small_disk, REQUEST, ManualClock())
+    opened = again.open_epoch(epoch_request(8))
+    assert opened.decisions == len(decided)
+    assert {row.work_id for row in again.decisions()} == {lease.work_id for lease in decided}
+    assert list(again.audit()) == []
+    (answer,) = again.run([Claim(0, 1)]).answers
+    assert isinstance(answer, Claimed)
+    assert len(answer.leases) == 1
+    again.close()
+
+
+def test_a_verdict_can_be_written_on_a_full_disk(small_disk: Path) -> None:
+    ledger, leases = begin(small_disk, 3)
+    fill(small_disk)
+    ledger.run([Release(lease.work_id, lease.token, "cancelled") for lease in leases])
+    ledger.run([CloseEpoch("disk full", 74)])
+    (row,) = ledger.epochs()
+    assert row.exit_code == 74
+    ledger.close()
+
+
+def test_an_epoch_does_not_open_on_a_full_disk(small_disk: Path) -> None:
+    ledger, _ = begin(small_disk, 3)
+    ledger.close()
+    free_reserve(small_disk)
+    ballast = fill(small_disk)
+    with pytest.raises(IOFailure, match="no space"):
+        opener.open_owner(small_disk, REQUEST, ManualClock()).open_epoch(epoch_request(8))
+    reader = opener.open_reader(small_disk)
+    assert reader.status().epochs == 1, "people can look while the disk is full"
+    reader.close()
+    ballast.unlink()
+    again = opener.open_owner(small_disk, REQUEST, ManualClock())
+    assert again.open_epoch(epoch_request(8)).epoch == 2
+    again.close()
+
+
+@pytest.fixture
+def file_limit() -> Iterator[None]:
+    """Put the limit on the size of files back."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.guarantee("A2")
+@pytest.mark.usefixtures("file_limit")
+def test_after_a_failed_write_nothing_is_retried_and_the_next_start_checks_everything(
+    tmp_path: Path,
+) -> None:
+    ledger, leases = begin(tmp_path, 3)
+    ledger.run([decision(leases[0], keep=Keep.ALL)])
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * _KIB, hard))
+    big = child(b"x" * 2048 * _KIB)
+    with pytest.raises(IOFailure) as caught:
+        ledger.run([decision(leases[1], [big], keep=Keep.ALL)])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    with pytest.raises(IOFailure):
+        ledger.run([decision(leases[2], keep=Keep.ALL)])
+    assert caught.value.exit_code is ExitCode.IO
+    assert (tmp_path / CHECK_FIRST_NAME).exists()
+    ledger.close()
+    again = opener.open_owner(tmp_path, REQUEST, ManualClock())
+    assert again.open_epoch(epoch_request(8)).decisions == 1
+    assert not (tmp_path / CHECK_FIRST_NAME).exists()
+    again.close()
+
+
+def test_the_check_after_a_failed_write_finds_what_the_start_does_not(tmp_path: Path) -> None:
+    ledger, leases = begin(tmp_path, 1)
+    ledger.run([decision(leases[0], keep=Keep.ALL)])
+    ledger.close()
+    with unguarded(tmp_path / "ledger.db") as connection:
+        connection.execute("UPDATE inputs SET data = x'00'")
+    opener.open_owner(tmp_path, REQUEST, ManualClock()).close()
+    (tmp_path / CHECK_FIRST_NAME).touch()
+    with pytest.raises(Exception, match="found after an I/O error"):
+        opener.open_owner(tmp_path, REQUEST, ManualClock())
+    assert (tmp_path / CHECK_FIRST_NAME).exists()
+
+
+def test_the_reserve_is_real_space(tmp_path: Path) -> None:
+    keep_reserve(tmp_path, 256 * _KIB)
+    (reserve,) = tmp_path.iterdir()
+    assert reserve.stat().st_blocks * 512 >= 256 * _KIB
+    assert free_reserve(tmp_path) is True
+    assert free_reserve(tmp_path) is False
