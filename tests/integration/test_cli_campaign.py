@@ -23,6 +23,7 @@ import pytest
 import symfleet
 from symfleet.cli.app import run
 from symfleet.observe.report import Report, faults_in
+from symfleet.testing.jobs import until
 from symfleet.types import input_id_of
 
 ENGINE = """\
@@ -62,6 +63,7 @@ class Bench:
     def explore(self) -> list[str]:
         engine = f"{sys.executable} -S -E {self.root / 'engine.py'} @@ @out"
         words = ["explore", "-i", "seeds", "-o", "out", "-j", "2", "--keep", "all"]
+        words += ["--rescan-period", "0.3", "--lock-wait", "0.2"]
         return [*words, "--engine", "command", "--engine-command", engine, "--", "./target", "@@"]
 
     def command(self, words: Sequence[str]) -> list[str]:
@@ -198,9 +200,7 @@ def beside_a_running_campaign(bench: Bench) -> None:
     assert added["added"] == [input_id_of(b"yy")]
     assert list(added["refused"].values()) == ["misnamed"]
     assert bench.json("poison", "rearm", "out") == {"rearmed": 0}
-    deadline = time.monotonic() + 30
-    while bench.report().total.external_inputs < 2:
-        assert time.monotonic() < deadline, "the added input is admitted"
+    until("the added input is admitted", lambda: bench.report().total.external_inputs == 2, 30)
     assert not list((bench.out / "inbox" / "inputs").iterdir())
 
 

@@ -1,0 +1,85 @@
+"""Checks of a target and of seeds before anything is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from symfleet.config.model import CampaignConfig, Target
+from symfleet.doctor import target as checks
+from symfleet.doctor.check import Verdict
+from symfleet.doctor.trial import try_target
+from symfleet.errors import DataError, UserError
+
+
+def program(path: Path, content: bytes = b"#!/bin/sh\n") -> Path:
+    path.write_bytes(content)
+    path.chmod(0o755)
+    return path
+
+
+def test_a_target_is_found_on_path_by_name_and_here_by_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = program(tmp_path / "tool")
+    assert checks.find_target("tool", str(tmp_path)) == found
+    monkeypatch.chdir(tmp_path)
+    assert checks.find_target("./tool", "/nowhere") == found
+    with pytest.raises(UserError, match="missing"):
+        checks.find_target("other", str(tmp_path))
+
+
+@pytest.mark.parametrize("padding", [0, 7, 2**20 - 5, 2**20])
+def test_the_mark_of_instrumentation_is_found_across_blocks(tmp_path: Path, padding: int) -> None:
+    path = tmp_path / "target"
+    path.write_bytes(b"\0" * padding + checks.INSTRUMENTATION_MARK + b"\0")
+    assert checks.is_instrumented(path)
+    path.write_bytes(b"\0" * padding + checks.INSTRUMENTATION_MARK[:-1])
+    assert not checks.is_instrumented(path)
+
+
+def test_other_engines_take_any_program(tmp_path: Path) -> None:
+    path = program(tmp_path / "target")
+    plain = Target(argv=(str(path),))
+    with pytest.raises(DataError, match="not instrumented"):
+        checks.check_target(CampaignConfig(target=plain), "")
+    other = Target(argv=(str(path),), engine="symcc")
+    assert checks.check_target(CampaignConfig(target=other), "") == path
+
+
+def seeds(*paths: Path) -> CampaignConfig:
+    return CampaignConfig(target=Target(seed_paths=tuple(str(path) for path in paths)))
+
+
+def test_one_file_anywhere_is_enough(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    with pytest.raises(DataError, match="no seeds"):
+        checks.check_seeds(seeds(tmp_path))
+    (deep / "empty").touch()
+    with pytest.raises(DataError, match="no seeds"):
+        checks.check_seeds(seeds(tmp_path))
+    (deep / "seed").write_bytes(b"x")
+    checks.check_seeds(seeds(tmp_path))
+    checks.check_seeds(seeds(deep / "seed"))
+
+
+@pytest.mark.parametrize(
+    ("script", "verdict", "words"),
+    [
+        ('echo x > "$4/1"; echo y > "$4/2"', Verdict.OK, "made 2 new inputs"),
+        ("echo 'reads no input' >&2; exit 65", Verdict.PROBLEM, "reads no input"),
+    ],
+)
+def test_a_trial_says_what_the_executor_said(
+    tmp_path: Path, script: str, verdict: Verdict, words: str
+) -> None:
+    executor = program(tmp_path / "exec", f"#!/bin/sh\n{script}\n".encode())
+    check = try_target(executor, ("/bin/true", "@@"))
+    assert check.verdict is verdict
+    assert words in check.detail
+
+
+def test_an_executor_that_cannot_be_started_is_a_problem(tmp_path: Path) -> None:
+    assert try_target(tmp_path / "nowhere", ("x",)).verdict is Verdict.PROBLEM
