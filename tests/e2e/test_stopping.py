@@ -114,6 +114,7 @@ def test_a_second_job_is_refused_until_the_first_is_killed(campaign: ProgramCamp
     before = campaign.decisions()
     assert first.kill(launcher)
     third = started(campaign)
+    assert third.is_running, third.story.read_text()
     first.assert_nothing_left()
     assert campaign.decisions() > before
     os.kill(third.pid, signal.SIGTERM)
