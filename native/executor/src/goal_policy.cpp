@@ -9,7 +9,7 @@ bool GoalPolicy::admit(uint64_t context) {
   if (visits.size() >= EntriesMax)
     visits.clear();
   uint32_t before = visits[context]++;
-  return std::popcount(before) <= 1;
+  return before < AlwaysTried || std::has_single_bit(before);
 }
 
 const GoalPolicy::Known *GoalPolicy::recall(uint64_t query) const {

@@ -14,8 +14,8 @@ namespace sf {
 
 /// Memory of one process over its executions. It only saves work: forgetting
 /// everything (which it does when it is full) changes no answer. It never
-/// closes a branch: a context that was tried n times is tried again at its
-/// 2^k-th visit, and a refutation holds for one slice.
+/// closes a branch: after its first visits a context is tried again at each
+/// 2^k-th, and a refutation holds for one slice.
 class GoalPolicy {
 public:
   /// Count a visit of a goal in its context; answers whether to try it.
@@ -34,6 +34,9 @@ public:
 
 private:
   static constexpr size_t EntriesMax = 1u << 20;
+  // Small programs reach the same branch by other ways more often than a few
+  // times before one of these ways is the interesting one.
+  static constexpr uint32_t AlwaysTried = 16;
 
   std::unordered_map<uint64_t, uint32_t> visits;
   std::unordered_map<uint64_t, Known> answers;
