@@ -7,23 +7,38 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from symfleet.doctor.check import Check, ok, problem
+import msgspec
+
+from symfleet.doctor.check import Check, ok, problem, warning
+from symfleet.engine.reasons import ADVICE
 
 _TRIAL_S: Final = 60.0
 _SAID_CHARS_MAX: Final = 400
+_INPUT: Final = b"symfleet" * 8
+
+
+class _Done(msgspec.Struct, frozen=True):
+    """What we need of `done` (executor protocol); the rest of the line is ignored."""
+
+    t: str
+    outcome: str = ""
+    generated: int = 0
+    events: int = 0
+    reason: str | None = None
+    opened: tuple[str, ...] = ()
 
 
 def try_target(executor: Path, argv: tuple[str, ...]) -> Check:
-    """Run one execution with `symfleet-exec -i INPUT -o DIR -- TARGET`; say what it made of it."""
+    """Run one execution with `symfleet-exec`; say what it made of it. It never raises."""
     with tempfile.TemporaryDirectory(prefix="symfleet-doctor-") as folder:
-        seed = Path(folder) / "input"
-        seed.write_bytes(b"symfleet")
+        source = Path(folder) / "input"
+        source.write_bytes(_INPUT)
         children = Path(folder) / "children"
         children.mkdir()
-        command = [str(executor), "-i", str(seed), "-o", str(children), "--", *argv]
+        words = [str(executor), "--json", "-i", str(source), "-o", str(children), "--", *argv]
         try:
             ended = subprocess.run(
-                command,
+                words,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_TRIAL_S,
@@ -36,8 +51,34 @@ def try_target(executor: Path, argv: tuple[str, ...]) -> Check:
             )
         except OSError as error:
             return problem("trial", f"{executor}: {error.strerror}", "./symfleet.sh setup")
-        said = (ended.stderr or ended.stdout).decode(errors="replace").strip()[-_SAID_CHARS_MAX:]
-        if ended.returncode != 0:
-            return problem("trial", said or f"exit code {ended.returncode}", "see its message")
-        made = sum(1 for _ in children.iterdir())
-        return ok("trial", f"one execution made {made} new inputs")
+    if ended.returncode != 0:
+        said = ended.stderr.decode(errors="replace").strip()[:_SAID_CHARS_MAX]
+        return problem("trial", said or f"exit code {ended.returncode}", "see its message")
+    return _judge(_last_done(ended.stdout))
+
+
+def _last_done(output: bytes) -> _Done | None:
+    for line in reversed(output.splitlines()):
+        try:
+            done = msgspec.json.decode(line, type=_Done)
+        except msgspec.MsgspecError:
+            continue
+        if done.t == "done":
+            return done
+    return None
+
+
+def _judge(done: _Done | None) -> Check:
+    if done is None:
+        return problem("trial", "the executor said nothing", "./symfleet.sh setup")
+    if done.outcome == "refused":
+        opened = ", ".join(done.opened[:5]) or "nothing"
+        return warning(
+            "trial",
+            f"the target read no byte of its input; it opened {opened}",
+            "give its arguments with @@ where the input's path belongs",
+        )
+    if done.generated == 0 and done.reason is not None:
+        fix = ADVICE.get(done.reason, "try it on a real seed with `symfleet-exec`")
+        return warning("trial", f"no new input from a made-up one: {done.reason}", fix)
+    return ok("trial", f"{done.generated} new inputs from one, {done.events} branch events")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from symfleet.engine.reasons import ADVICE
 from symfleet.observe.report import Counters, EpochPart, Report, faults_in
 
 
@@ -62,18 +63,7 @@ def advice(report: Report) -> str | None:
     if total.executed == 0 or total.generated > 0 or not total.empty_executions:
         return None
     reason = max(total.empty_executions, key=lambda name: total.empty_executions[name])
-    return _ADVICE.get(reason)
-
-
-_ADVICE = {
-    "not_instrumented": "the target is not instrumented: build it with `symfleet cc`",
-    "no_symbolic_byte": "the target read no byte of its input: check @@ and `symfleet doctor`",
-    "branches_concrete": "no branch depends on the input: is its parser instrumented too?",
-    "all_unsat": "every branch is decided by the input's form: add other seeds",
-    "solver_time": "the solver runs out of time: raise --solver-rlimit and --solver-time",
-    "already_covered": "the campaign has all that these inputs lead to",
-    "degraded": "executions are too large: raise --rows, --events or --goals",
-}
+    return ADVICE.get(reason)
 
 
 def summary_lines(report: Report, out: str) -> Iterator[str]:

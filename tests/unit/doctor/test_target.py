@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,10 +66,22 @@ def test_one_file_anywhere_is_enough(tmp_path: Path) -> None:
     checks.check_seeds(seeds(deep / "seed"))
 
 
+def done(
+    outcome: str, generated: int, *, reason: str | None = None, opened: tuple[str, ...] = ()
+) -> str:
+    """A shell command that prints a `done` line."""
+    line = {"t": "done", "outcome": outcome, "generated": generated, "more": 1, "events": 5}
+    return f"echo '{json.dumps(line | {'reason': reason, 'opened': opened})}'"
+
+
 @pytest.mark.parametrize(
     ("script", "verdict", "words"),
     [
-        ('echo x > "$4/1"; echo y > "$4/2"', Verdict.OK, "made 2 new inputs"),
+        (done("ok", 2), Verdict.OK, "2 new inputs from one"),
+        (done("ok", 0, reason="all_unsat"), Verdict.WARNING, "all_unsat"),
+        (done("ok", 0, reason="unheard_of"), Verdict.WARNING, "unheard_of"),
+        (done("refused", 0, opened=("/etc/x",)), Verdict.WARNING, "/etc/x"),
+        ("echo '{}'; echo rubbish", Verdict.PROBLEM, "said nothing"),
         ("echo 'reads no input' >&2; exit 65", Verdict.PROBLEM, "reads no input"),
     ],
 )
@@ -79,6 +92,7 @@ def test_a_trial_says_what_the_executor_said(
     check = try_target(executor, ("/bin/true", "@@"))
     assert check.verdict is verdict
     assert words in check.detail
+    assert bool(check.fix) is (verdict is not Verdict.OK)
 
 
 def test_an_executor_that_cannot_be_started_is_a_problem(tmp_path: Path) -> None:

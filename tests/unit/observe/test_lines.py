@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 from tests.unit.observe.reports import TOTALS, live, report, status
 
+from symfleet.engine.reasons import ADVICE
 from symfleet.observe.lines import advice, amount, duration, plain_line, summary_lines
 from symfleet.types import Epoch, WorkState
 
@@ -79,3 +82,10 @@ def test_silent_nothing_is_never_silent(reason: str, words: str | None) -> None:
     totals = dataclasses.replace(TOTALS, generated=0, reasons={reason: 9, "degraded": 1})
     said = advice(report(status(total=totals)))
     assert said is None if words is None else said is not None and words in said
+
+
+def test_every_reason_of_the_protocol_has_its_advice() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "executor-protocol.md"
+    text = page.read_text().split("`reason` for an execution without children:")[1]
+    reasons = set(re.findall(r"`([a-z_]+)`", text.split("\n\n")[0]))
+    assert reasons == set(ADVICE)

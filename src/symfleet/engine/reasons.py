@@ -1,0 +1,18 @@
+"""Why an execution has no children, and what a person can do about each reason.
+
+The keys are the closed list of the executor protocol (`reason`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ADVICE: Final = {
+    "not_instrumented": "the target is not instrumented: build it with `symfleet cc`",
+    "no_symbolic_byte": "the target read no byte of its input: check @@ and `symfleet doctor`",
+    "branches_concrete": "no branch depends on the input: is its parser instrumented too?",
+    "all_unsat": "every branch is decided by the input's form: add other seeds",
+    "solver_time": "the solver runs out of time: raise --solver-rlimit and --solver-time",
+    "already_covered": "the campaign has all that these inputs lead to",
+    "degraded": "executions are too large: raise --rows, --events or --goals",
+}
