@@ -115,6 +115,7 @@ class Coordinator:
         `drained`: the transport was seen empty after the last event was taken."""
         core = self._core
         core.now = self._timeline.begin(now)
+        core.violations = 0
         core.outbox.sealed = core.ending is not None and core.ending.control
         drained = drained and not self._timeline.late
         if self._shutdown.phase is RunPhase.FINISHED:

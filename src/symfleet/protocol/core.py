@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from symfleet.errors import SymfleetError
 from symfleet.protocol.blame import Breaker
@@ -25,6 +25,8 @@ from symfleet.protocol.setup import CoordinatorSetup
 from symfleet.protocol.tokens import NO_TOKEN, TokenMint
 from symfleet.protocol.violations import Chronicle, RemoteViolation
 from symfleet.types import DispatchToken
+
+_NOTES_A_TURN_MAX: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Core:
     breaker: Breaker
     now: float
     ending: Ending | None = None
+    violations: int = 0
+    """Of this turn; only the first few are worth a log line."""
     renewing: bool = False
     """Many slots were lost: nothing new is dispatched, and the next epoch brings them back."""
     last_artefact: int = 0
@@ -140,9 +144,13 @@ class Core:
     def violation(self, rank: int, what: str, slot: Slot | None = None) -> RemoteViolation:
         """Note that a peer broke a rule, with the story; nothing else changes."""
         subject = slot.place if slot is not None else rank
-        violation = RemoteViolation(rank, what, tuple(self.chronicle.story(subject)[-8:]))
+        violation = RemoteViolation(rank, what, self.chronicle.last(subject, 8))
         self.chronicle.note(self.now, f"violation: {what}", subject)
-        self.note("warning", "protocol_violation", what=what, story="; ".join(violation.story))
+        self.violations += 1
+        if self.violations <= _NOTES_A_TURN_MAX:
+            self.note(
+                "warning", "protocol_violation", rank=str(rank), what=what, story=violation.story
+            )
         return violation
 
     def note(self, level: Literal["info", "warning", "error"], event: str, **detail: str) -> None:

@@ -249,7 +249,7 @@ class Intake:
                     "error",
                     "tables_disagree",
                     slot=str(slot.place),
-                    story="; ".join(core.chronicle.story(slot.place)[-12:]),
+                    story=core.chronicle.last(slot.place, 12),
                 )
             case verdict:
                 self._fault_ready(slot, verdict)

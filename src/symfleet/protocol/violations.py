@@ -7,7 +7,7 @@ noted, because nothing that arrives from outside may end a machine.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +18,8 @@ from symfleet.types import DispatchToken, SlotAddress
 Subject = DispatchToken | SlotAddress | int
 """What a story is about: a delivery, a slot, or a rank."""
 
-_LINES_MAX: Final = 4096
+_LINES_MAX: Final = 64
+_SUBJECTS_MAX: Final = 4096
 
 
 class LocalProtocolError(InternalError):
@@ -31,30 +32,45 @@ class RemoteViolation:
 
     rank: int
     what: str
-    story: tuple[str, ...]
+    story: str
 
 
 class Chronicle:
-    """The last lines of what happened, by subject; bounded, for error reports and tests."""
+    """The last lines of what happened, by subject; bounded, for error reports and tests.
 
-    __slots__ = ("_lines",)
+    The least recently mentioned subjects are forgotten first, and of each its oldest lines."""
+
+    __slots__ = ("_stories",)
 
     def __init__(self) -> None:
-        self._lines: deque[tuple[float, str, tuple[Subject, ...]]] = deque(maxlen=_LINES_MAX)
+        self._stories: OrderedDict[Subject, deque[tuple[float, str]]] = OrderedDict()
 
     def note(self, now: float, what: str, *subjects: Subject) -> None:
         """Add a line to the story of each subject."""
-        self._lines.append((now, what, subjects))
+        stories = self._stories
+        for subject in subjects:
+            story = stories.get(subject)
+            if story is None:
+                story = stories[subject] = deque(maxlen=_LINES_MAX)
+                if len(stories) > _SUBJECTS_MAX:
+                    stories.popitem(last=False)
+            else:
+                stories.move_to_end(subject)
+            story.append((now, what))
 
     def story(self, subject: Subject) -> Sequence[str]:
         """Return the lines about a subject, oldest first."""
-        return [f"{now:.3f} {what}" for now, what, about in self._lines if subject in about]
+        return [f"{now:.3f} {what}" for now, what in self._stories.get(subject, ())]
+
+    def last(self, subject: Subject, lines: int) -> str:
+        """Return the end of a story in one line."""
+        return "; ".join(self.story(subject)[-lines:])
 
     def broken(self, what: str, subject: Subject) -> LocalProtocolError:
         """Return the error for a rule that we broke, with the subject's story."""
         return LocalProtocolError(
             what,
             where=str(subject),
-            why="; ".join(self.story(subject)[-12:]) or "nothing happened to it before",
+            why=self.last(subject, 12) or "nothing happened to it before",
             hint="this is a defect of symfleet: please report it with this text",
         )

@@ -69,7 +69,9 @@ class Report:
 
 def own(out: Path) -> SqliteLedger:
     """Create the campaign or go on with it."""
-    request = opener.OwnerRequest("here", os.getpid(), lock_wait_s=10.0, reserve_bytes=65_536)
+    request = opener.OwnerRequest(
+        "here", os.getpid(), lock_wait_s=10.0, reserve_bytes=65_536, checkpoint_rows=60
+    )
     if opener.has_ledger(out):
         return opener.open_owner(out, request, SystemClock())
     return opener.create(out, campaign_row(Keep.ALL), request, SystemClock())
