@@ -151,28 +151,34 @@ def check_log_belongs(path: Path, campaign_statement: str) -> None:
     """Refuse a write-ahead log of another database before anything writes.
 
     The campaign's row is written and folded back when a ledger is made, so the file alone and the
-    file with its log must tell the same.
+    file with its log must tell the same. A file that alone cannot be read was left inside a
+    checkpoint (by a kill, or a full disk); only with its log it can be judged, by the start check.
     """
     log = path.with_name(path.name + "-wal")
     if not log.exists() or log.stat().st_size <= _WAL_HEADER_BYTES:
         return
-    rows = []
-    with reading(str(path)):
-        for query in ("mode=ro&immutable=1", "mode=ro"):
-            connection = _open_uri(path, query)
-            try:
-                row = connection.execute(campaign_statement).fetchone()
-            finally:
-                connection.close()
-            # All but what accepting an older copy may change.
-            rows.append(None if row is None else (row[0], *row[2:]))
-    if rows[0] != rows[1]:
+    try:
+        alone = _campaign_of(path, "mode=ro&immutable=1", campaign_statement)
+    except IntegrityError:
+        return
+    if alone != _campaign_of(path, "mode=ro", campaign_statement):
         raise IntegrityError(
             "the write-ahead log beside the ledger belongs to another database",
             where=str(log),
             why="with it the campaign is another one than without it",
             hint="nothing was changed; put the log away that does not belong to this ledger",
         )
+
+
+def _campaign_of(path: Path, query: str, statement: str) -> tuple[object, ...] | None:
+    """Return the campaign's row without what accepting an older copy may change."""
+    with reading(str(path)):
+        connection = _open_uri(path, query)
+        try:
+            row = connection.execute(statement).fetchone()
+        finally:
+            connection.close()
+        return None if row is None else (row[0], *row[2:])
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:

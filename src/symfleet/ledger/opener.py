@@ -37,7 +37,12 @@ from symfleet.ledger.faults import guarded, reading
 from symfleet.ledger.filesystem import check_filesystem
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES
-from symfleet.ledger.sqlite import CHECK_FIRST_NAME, SqliteLedger
+from symfleet.ledger.sqlite import (
+    CHECK_FIRST_NAME,
+    DEFAULT_CHECKPOINT_ROWS,
+    OwnerLimits,
+    SqliteLedger,
+)
 from symfleet.ledger.sqlite_reading import SqliteReading, read_campaign
 from symfleet.ledger.statements import load
 
@@ -62,6 +67,12 @@ class OwnerRequest:
     allow_fuse: bool = False
     accept_older: str | None = None
     reserve_bytes: int = DEFAULT_RESERVE_BYTES
+    checkpoint_rows: int = DEFAULT_CHECKPOINT_ROWS
+
+    @property
+    def limits(self) -> OwnerLimits:
+        """Return what the owner holds back."""
+        return OwnerLimits(self.reserve_bytes, self.checkpoint_rows)
 
 
 def has_ledger(out: Path) -> bool:
@@ -89,7 +100,7 @@ def create(out: Path, campaign: CampaignRow, request: OwnerRequest, clock: Clock
         _make_database(out, campaign)
         path = out / LEDGER_NAME
         connection = connect_writer(path)
-        return SqliteLedger(connection, path, clock, lock, request.reserve_bytes)
+        return SqliteLedger(connection, path, clock, lock, request.limits)
     except BaseException:
         lock.close()
         raise
@@ -170,7 +181,7 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock) -> SqliteLedger:
     try:
         if older and request.accept_older is not None:
             _go_on_from_older(connection, out, request.accept_older)
-        ledger = SqliteLedger(connection, path, clock, lock, request.reserve_bytes)
+        ledger = SqliteLedger(connection, path, clock, lock, request.limits)
         _check_after_failure(ledger, out)
     except BaseException:
         connection.close()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -67,9 +68,19 @@ _ADD_COUNTER: Final = _SQL["add_counter"]
 _ADD_FAULT: Final = _SQL["add_fault"]
 _SET_STANDING: Final = _SQL["set_standing"]
 
-_CHECKPOINT_ROWS: Final = 8_000
-"""Changed rows after which the log is folded back; about 16 to 30 MiB of it."""
+DEFAULT_CHECKPOINT_ROWS: Final = 8_000
+"""About 16 to 30 MiB of log."""
+
 _HIGHWATER_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerLimits:
+    """How much an owner holds back: the reserve file, and changed rows after which the write-ahead
+    log is folded back."""
+
+    reserve_bytes: int
+    checkpoint_rows: int
 
 
 class SqliteLedger(SqliteReading):
@@ -81,13 +92,13 @@ class SqliteLedger(SqliteReading):
         path: Path,
         clock: Clock,
         lock: OwnerLock,
-        reserve_bytes: int,
+        limits: OwnerLimits,
     ) -> None:
         super().__init__(connection, str(path))
         self._out = path.parent
         self._clock = clock
         self._lock = lock
-        self._reserve_bytes = reserve_bytes
+        self._limits = limits
         self._cursor = connection.cursor()
         with guarded(self._where):
             self._standing = read_standing(connection)
@@ -102,7 +113,7 @@ class SqliteLedger(SqliteReading):
 
     def open_epoch(self, request: EpochRequest) -> EpochOpening:
         """Void all older leases, re-arm deferred rows, write the new epoch row (L4..L6, J8)."""
-        keep_reserve(self._out, self._reserve_bytes)
+        keep_reserve(self._out, self._limits.reserve_bytes)
         self._starved = False
         with self._transaction() as cursor:
             opened = opening.open_epoch(cursor, self._standing, self._campaign.campaign, request)
@@ -250,7 +261,7 @@ class SqliteLedger(SqliteReading):
     def checkpoint(self) -> None:
         """Fold the write-ahead log back when it has grown; write `highwater` when it is time."""
         changes = self._connection.total_changes
-        if changes - self._checkpointed_at >= _CHECKPOINT_ROWS:
+        if changes - self._checkpointed_at >= self._limits.checkpoint_rows:
             self._checkpointed_at = changes
             with guarded(self._where):
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

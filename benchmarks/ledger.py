@@ -1,0 +1,292 @@
+"""Speed of the ledger: state transitions and durable results, against one file per record.
+
+The baseline is what a job queue on a file system does for each record: write a temporary file,
+fsync it, rename it, fsync the folder. Both run in turn in the same process on the same disk, so
+that the ratio says something on any machine.
+
+    python benchmarks/ledger.py [--quick] [--folder DIR] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from symfleet.clock import SystemClock
+from symfleet.ledger import opener
+from symfleet.ledger.sqlite import SqliteLedger
+from symfleet.protocol.operations import Admit, Claim, Claimed, Decide, Decided, Lease, Release
+from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
+from symfleet.types import Keep
+
+BATCH = 64
+CHILD_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured rate. `ratio`: against the baseline named `against`, of the same run."""
+
+    name: str
+    unit: str
+    median: float
+    low: float
+    high: float
+    repetitions: int
+    against: str = ""
+    ratio: float = 0.0
+
+
+@contextmanager
+def owned(folder: Path, items: int) -> Iterator[SqliteLedger]:
+    """A ledger with pending items."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    ledger = opener.create(
+        out, campaign_row(Keep.ALL), opener.OwnerRequest("bench", os.getpid()), SystemClock()
+    )
+    ledger.open_epoch(epoch_request())
+    ledger.register_source("seeds", "/s", "bench")
+    for start in range(0, items, 1000):
+        ledger.run([Admit(1, tuple(admission(b"item %d" % n) for n in range(start, start + 1000)))])
+        ledger.checkpoint()
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+        shutil.rmtree(out)
+
+
+def claim(ledger: SqliteLedger, amount: int) -> tuple[Lease, ...]:
+    """Lease rows."""
+    (answer,) = ledger.run([Claim(0, amount)]).answers
+    assert isinstance(answer, Claimed)
+    assert len(answer.leases) == amount
+    return answer.leases
+
+
+def rate_of_transitions(folder: Path, seconds: float) -> float:
+    """Claim and give back in turns of BATCH rows; return state changes per second."""
+    with owned(folder, 20_000) as ledger:
+        done = 0
+        end = time.perf_counter() + seconds
+        start = time.perf_counter()
+        while time.perf_counter() < end:
+            leases = claim(ledger, BATCH)
+            ledger.run([Release(lease.work_id, lease.token, "given_back") for lease in leases])
+            ledger.checkpoint()
+            done += 2 * BATCH
+        return done / (time.perf_counter() - start)
+
+
+def rate_of_decisions(folder: Path, seconds: float) -> float:
+    """Claim and decide without children; return state changes per second."""
+    with owned(folder, 40_000 if seconds < 2 else 200_000) as ledger:
+        done = 0
+        spent = 0.0
+        while spent < seconds and done < (76_000 if seconds < 2 else 390_000):
+            began = time.perf_counter()
+            leases = claim(ledger, BATCH)
+            spent += time.perf_counter() - began
+            decides = [decision(lease, keep=Keep.ALL) for lease in leases]
+            began = time.perf_counter()
+            ledger.run(decides)
+            ledger.checkpoint()
+            spent += time.perf_counter() - began
+            done += 2 * BATCH
+        return done / spent
+
+
+def rate_of_results(folder: Path, seconds: float, batch: int) -> float:
+    """Claim and decide with two new children of 1 KiB each; return durable results per second.
+
+    Making the results is the engines' work and is not timed.
+    """
+    with owned(folder, 1000) as ledger:
+        done = serial = 0
+        spent = 0.0
+        while spent < seconds:
+            began = time.perf_counter()
+            leases = claim(ledger, batch)
+            spent += time.perf_counter() - began
+            decides: list[Decide] = []
+            for lease in leases:
+                kids = [child(new_input(serial + n)) for n in range(2)]
+                serial += 2
+                decides.append(decision(lease, kids, keep=Keep.ALL))
+            began = time.perf_counter()
+            answers = ledger.run(decides).answers
+            ledger.checkpoint()
+            spent += time.perf_counter() - began
+            assert all(isinstance(a, Decided) and a.new_work == 2 for a in answers)
+            done += batch
+        return done / spent
+
+
+def new_input(serial: int) -> bytes:
+    """Return 1 KiB that no other call returned."""
+    return serial.to_bytes(8, "little") * (CHILD_BYTES // 8)
+
+
+def write_record(folder: Path, name: str, data: bytes) -> None:
+    """Write one durable file the way job queues on file systems do."""
+    unfinished = folder / (name + ".tmp")
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    os.write(descriptor, data)
+    os.fsync(descriptor)
+    os.close(descriptor)
+    unfinished.rename(folder / name)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def rate_of_file_transitions(folder: Path, seconds: float) -> float:
+    """Rewrite one small record for each transition."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    record = json.dumps({"id": "0" * 64, "state": "leased", "token": "0" * 64}).encode()
+    done = 0
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        write_record(out, f"{done % 1000:04}", record)
+        done += 1
+    rate = done / (time.perf_counter() - start)
+    shutil.rmtree(out)
+    return rate
+
+
+def rate_of_file_results(folder: Path, seconds: float) -> float:
+    """Write two children, their two records, and the parent's record for each result."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    record = json.dumps({"id": "0" * 64, "state": "done", "children": ["0" * 64] * 2}).encode()
+    done = 0
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        for n in range(2):
+            write_record(out, f"{done}-{n}.input", new_input(done * 2 + n))
+            write_record(out, f"{done}-{n}.work", record)
+        write_record(out, f"{done % 1000}.work", record)
+        done += 1
+    rate = done / (time.perf_counter() - start)
+    shutil.rmtree(out)
+    return rate
+
+
+def opening_milliseconds(folder: Path, rows: int) -> Iterator[tuple[str, float]]:
+    """Yield how long a reader needs to open, tell the status and list open work at `rows` rows."""
+    with owned(folder, rows) as ledger:
+        leases = claim(ledger, BATCH)
+        for start in range(0, rows - 10 * BATCH, BATCH):
+            ledger.run([decision(lease, keep=Keep.ALL) for lease in leases])
+            ledger.checkpoint()
+            if start + BATCH < rows - 10 * BATCH:
+                leases = claim(ledger, BATCH)
+        began = time.perf_counter()
+        reader = opener.open_reader(Path(ledger.highwater_path).parent)
+        yield "reader opened", (time.perf_counter() - began) * 1e3
+        began = time.perf_counter()
+        reader.status()
+        yield "status told", (time.perf_counter() - began) * 1e3
+        reader.close()
+
+
+def measured(name: str, unit: str, repetitions: int, run: Callable[[], float]) -> Figure:
+    """Repeat a measurement."""
+    values = sorted(run() for _ in range(repetitions))
+    print(f"  {name}: {[round(value) for value in values]}", file=sys.stderr)
+    return Figure(name, unit, statistics.median(values), values[0], values[-1], repetitions)
+
+
+def compared(figure: Figure, baseline: Figure) -> Figure:
+    """Add the ratio to a baseline of the same run."""
+    ratio = figure.median / baseline.median
+    return Figure(**(asdict(figure) | {"against": baseline.name, "ratio": ratio}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one repetition of 0.7 s each")
+    parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
+    parser.add_argument("--json", type=Path, help="write the figures here, too")
+    options = parser.parse_args()
+    repetitions, seconds = (1, 0.7) if options.quick else (5, 4.0)
+    folder = Path(tempfile.mkdtemp(prefix="ledger-benchmark-", dir=options.folder))
+    try:
+        file_moves = measured(
+            "one file a transition",
+            "transitions/s",
+            repetitions,
+            lambda: rate_of_file_transitions(folder, seconds),
+        )
+        file_results = measured(
+            "five files a result",
+            "results/s",
+            repetitions,
+            lambda: rate_of_file_results(folder, seconds),
+        )
+        moves = measured(
+            "claim + give back, 64 a turn",
+            "transitions/s",
+            repetitions,
+            lambda: rate_of_transitions(folder, seconds),
+        )
+        decisions = measured(
+            "claim + decide, 64 a turn",
+            "transitions/s",
+            repetitions,
+            lambda: rate_of_decisions(folder, seconds),
+        )
+        results = [
+            measured(
+                f"result with 2 children of 1 KiB, {batch} a turn",
+                "results/s",
+                repetitions,
+                lambda batch=batch: rate_of_results(folder, seconds, batch),  # type: ignore[misc]
+            )
+            for batch in (1, 8, BATCH)
+        ]
+    finally:
+        shutil.rmtree(folder)
+    figures = [
+        file_moves,
+        file_results,
+        compared(moves, file_moves),
+        compared(decisions, file_moves),
+        *(compared(figure, file_results) for figure in results),
+    ]
+    report(figures, options.json)
+
+
+def report(figures: list[Figure], json_file: Path | None) -> None:
+    """Print a table; write JSON when asked."""
+    print(f"{'':48} {'median':>10} {'low':>10} {'high':>10}  {'ratio':>6}")
+    for figure in figures:
+        ratio = f"{figure.ratio:5.0f}x" if figure.ratio else ""
+        print(
+            f"{figure.name:48} {figure.median:10,.0f} {figure.low:10,.0f} {figure.high:10,.0f}"
+            f"  {ratio:>6}  {figure.unit}"
+        )
+    if json_file is not None:
+        document = {
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "sqlite": sqlite3.sqlite_version,
+            "figures": [asdict(figure) for figure in figures],
+        }
+        json_file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
