@@ -579,6 +579,28 @@ class LedgerBehaviour:
         elsewhere = again.register_sink(SinkKind.CORPUS, "/out/corpus", "there")
         assert (elsewhere.sink, elsewhere.published_upto) == (2, 0)
 
+    @pytest.mark.guarantee("C5")
+    def test_decisions_that_an_epoch_publishes_again_are_counted(self, store: Store) -> None:
+        ledger = self._open(store, Keep.NOVEL)
+        sink = ledger.register_sink(SinkKind.CORPUS, "/out/corpus", "here")
+        ledger.register_sink(SinkKind.CRASHES, "/out/crashes", "here")
+        admit(ledger, b"a", b"b", b"c")
+        first, second, third = claim(ledger)
+        decide(ledger, decision(first, [child(b"d", 8), child(b"e", 16)]))
+        one(ledger, mark(sink, 4))
+        decide(ledger, decision(second, [child(b"f", 24, outcome=Outcome.CRASH)]))
+        decide(ledger, decision(third))
+        again = store.crash_and_open()
+        again.open_epoch(epoch_request(8))
+        # The first half published, the second not at all; the third has nothing to publish.
+        assert again.status().faults_this_epoch["redone_decisions"] == {"": 2}
+
+    def test_unstable_edges_are_summed(self, novel: Ledger) -> None:
+        admit(novel, b"a", b"b")
+        for lease in claim(novel):
+            decide(novel, replace(decision(lease), unstable=3))
+        assert novel.status().total.unstable_edges == 6
+
     # ---- giving back ----------------------------------------------------------------------------
 
     @pytest.mark.guarantee("J7")

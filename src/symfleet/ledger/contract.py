@@ -94,6 +94,7 @@ class Totals:
     unique_children: int = 0
     kept: int = 0
     late_children: int = 0
+    unstable_edges: int = 0
     external_inputs: int = 0
     crashes: int = 0
     hangs: int = 0

@@ -135,6 +135,9 @@ class MemoryLedger(MemoryReading):
         )
         if recovered:
             tables.faults[epoch, "leases_recovered", ""] = recovered
+        redone = self._unpublished_decisions()
+        if redone:
+            tables.faults[epoch, "redone_decisions", ""] = redone
         self._changes += 1
         self._journal.forget()
         return EpochOpening(
@@ -146,6 +149,20 @@ class MemoryLedger(MemoryReading):
             decisions=len(tables.decisions),
             knowledge=self._knowledge.packed(),
             sinks=self.sinks(),
+        )
+
+    def _unpublished_decisions(self) -> int:
+        """Count decisions whose files are not all known to be durable."""
+        tables = self._tables
+        newest = max((sink.epoch for sink in tables.sinks), default=0)
+        return len(
+            {
+                artefact.decision
+                for sink in tables.sinks
+                if sink.epoch == newest
+                for artefact in tables.artefacts[sink.row.published_upto :]
+                if artefact.kind is sink.row.kind and artefact.decision > 0
+            }
         )
 
     def register_source(self, kind: str, path: str, host: str) -> int:

@@ -45,7 +45,6 @@ FAULTS: Final = (
 _LABELLED: Final = ("quarantined_results", "quarantined_ready")
 _PLAIN: Final = (
     *(name for name in FAULTS if name not in _LABELLED),
-    "unstable_edges",
     "leases_recovered",
     "redone_decisions",
 )
@@ -212,6 +211,7 @@ def counters_of(
         **{name: _by_reason(faults.get(name, {})) for name in _LABELLED},  # type: ignore[arg-type]
         **{name: sums.get(name, 0) for name in _PLAIN},  # type: ignore[arg-type]
         late_children=totals.late_children,
+        unstable_edges=totals.unstable_edges,
         other_faults={
             f"{name}.{reason}" if reason else name: amount
             for name, reasons in faults.items()

@@ -16,6 +16,11 @@ UPDATE work SET state = 'pending' WHERE state = 'leased'
 -- name: rearm_deferred
 UPDATE work SET state = 'pending' WHERE state = 'deferred'
 
+-- name: unpublished_decisions
+SELECT count(DISTINCT artefacts.decision) FROM sinks CROSS JOIN artefacts
+WHERE sinks.epoch = (SELECT max(epoch) FROM sinks) AND artefacts.artefact > sinks.published_upto
+    AND artefacts.kind = sinks.kind AND artefacts.decision > 0
+
 -- name: put_epoch
 INSERT INTO epochs (epoch, coordinator, opened_wall, host, pid, command_line, version, config_toml,
     leases_recovered, decisions_before, chain_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
