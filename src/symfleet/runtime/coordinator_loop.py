@@ -11,7 +11,7 @@ for them longer than for one such piece.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, assert_never
@@ -27,7 +27,6 @@ from symfleet.protocol.events import (
     CoordinatorAction,
     CoordinatorEvent,
     Finish,
-    FrameReceived,
     GiveUpRank,
     Note,
     Publish,
@@ -42,17 +41,15 @@ from symfleet.protocol.setup import Knobs
 from symfleet.runtime.intake import Intake
 from symfleet.runtime.observer import EpochObserver
 from symfleet.runtime.pace import Pace
-from symfleet.runtime.plan import RESTART_REASON, Beats, Requests
+from symfleet.runtime.plan import Beats, Requests
 from symfleet.runtime.stop_rules import DRAIN_S, StopRules
 from symfleet.transport.contract import NotSent, Transport
 
 _BEAT_S: Final = 2.0
 _REQUEST_S: Final = 0.05
-_LOSS_SETTLE_S: Final = 1.0
-"""A loss is often one of several: what follows within this time belongs to the same restart."""
-_LIVE_SHARE_MIN: Final = 0.75
 _FLUSH_S: Final = 5.0
-_LEDGER_FAILURES_MAX: Final = 3
+_LEDGER_FAILURES_MAX: Final = 100
+"""A machine that does not come to its end although nothing can be written is a fault of ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +66,6 @@ class CoordinatorParts:
     clock: Clock
     knobs: Knobs
     run_dir: Path
-    slots_of_rank: Mapping[int, int]
-    may_restart: bool
-    """Somebody opens the next epoch when this one is closed for lost slots."""
 
 
 class CoordinatorLoop:
@@ -86,9 +80,6 @@ class CoordinatorLoop:
         self._requests = Requests(parts.run_dir)
         self._beat_at = self._request_at = 0.0
         self._publish = Publish(0)
-        self._given_up: set[int] = set()
-        self._lost: set[int] = set()
-        self._restart_at: float | None = None
         self._deadline: float | None = 0.0
         self._ledger_failures = 0
         self.failure: SymfleetError | None = None
@@ -115,10 +106,7 @@ class CoordinatorLoop:
         arrivals = self._p.transport.receive(
             self._p.knobs.turn_results, self._p.knobs.turn_mib << 20
         )
-        events = [event for event in arrivals.events if event.rank not in self._given_up]
-        for event in events:
-            self._watch_losses(event, now)
-        batch: list[CoordinatorEvent] = [*events, *self._events]
+        batch: list[CoordinatorEvent] = [*arrivals.events, *self._events]
         self._events.clear()
         if not batch and (self._deadline is None or now < self._deadline):
             self._between_turns(now)
@@ -150,15 +138,15 @@ class CoordinatorLoop:
     def _ledger_failed(self, error: SymfleetError) -> Sequence[CoordinatorAction]:
         """A transaction failed as a whole: nothing of it happened, the campaign stops cleanly.
 
-        A ledger that also refuses the closing transactions ends the loop without a verdict in it;
-        the launcher is told by file."""
+        A ledger that also refuses the closing transaction has no verdict; the launcher is told by
+        file."""
         self.failure = self.failure or error
         self._ledger_failures += 1
         self._p.observer.noted(Note("error", "ledger_failed", {"error": str(error)}))
         if self._ledger_failures > _LEDGER_FAILURES_MAX:
             return (Finish(str(error), int(error.exit_code)),)
         self._machine.fail(int(error.exit_code), str(error))
-        return ()
+        return self._machine.end_turn(None)
 
     def _carry_out(self, actions: Sequence[CoordinatorAction]) -> Finish | None:
         finish: Finish | None = None
@@ -173,8 +161,8 @@ class CoordinatorLoop:
                 case Publish():
                     self._publish = action
                 case GiveUpRank():
-                    self._given_up.add(action.rank)
-                    self._lose(RankLost(action.rank), self._p.clock.monotonic())
+                    self._p.transport.give_up(action.rank)
+                    self._events.append(RankLost(action.rank))
                 case Note():
                     self._p.observer.noted(action)
                 case Finish():
@@ -224,9 +212,6 @@ class CoordinatorLoop:
         stop = self._p.stop_rules.due(now)
         if stop is not None:
             self._events.append(stop)
-        if self._restart_at is not None and now >= self._restart_at:
-            self._restart_at = None
-            self._stop(RESTART_REASON, DRAIN_S)
 
     def _stop(self, reason: str, drain_s: float) -> None:
         self._events.append(StopRequested(reason, int(ExitCode.DONE), drain_s))
@@ -234,27 +219,6 @@ class CoordinatorLoop:
     def request_stop(self, reason: str) -> None:
         """Ask for a clean end: for signal handlers of this process."""
         self._stop(reason, DRAIN_S)
-
-    def _watch_losses(self, event: FrameReceived | RankLost, now: float) -> None:
-        match event:
-            case FrameReceived():
-                return
-            case RankLost():
-                self._note_loss(event.rank, now)
-            case _:
-                assert_never(event)
-
-    def _lose(self, event: RankLost, now: float) -> None:
-        self._events.append(event)
-        self._note_loss(event.rank, now)
-
-    def _note_loss(self, rank: int, now: float) -> None:
-        """Plan a restart when too few slots are left; a drain is the quiet moment for it."""
-        self._lost.add(rank)
-        slots = self._p.slots_of_rank
-        live = sum(count for rank, count in slots.items() if rank not in self._lost)
-        if self._p.may_restart and live < _LIVE_SHARE_MIN * sum(slots.values()):
-            self._restart_at = now + (_LOSS_SETTLE_S if live else 0.0)
 
     def _flush(self) -> None:
         """Let the last frames reach their readers."""

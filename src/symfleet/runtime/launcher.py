@@ -42,6 +42,8 @@ from symfleet.runtime.stores import EpochSummary, read_summary
 RUN_FOLDER: Final = ".run"
 _TICK_S: Final = 0.1
 _HARD_STOP_S: Final = 5.0
+_LEAVE_S: Final = 15.0
+"""How long ranks may take to leave once the root has said how the epoch ended."""
 _READ_BYTES: Final = 1 << 16
 _TAIL_CHARS: Final = 2000
 _START_FAILURES_MAX: Final = 2
@@ -201,16 +203,18 @@ class Launch:
         os.set_blocking(child.stdout.fileno(), False)
         beats = BeatWatch(self._clock.monotonic())
         asked = 0
-        hard_at: float | None = None
+        end_at: float | None = None
         while not processes.has_ended(child):
             select.select([child.stdout], [], [], _TICK_S)
             self._read_output(child)
             now = self._clock.monotonic()
             if self._signals.count > asked:
                 asked = self._signals.count
-                hard_at = now + _HARD_STOP_S if asked > 1 else None
+                end_at = now + _HARD_STOP_S if asked > 1 else end_at
                 self._ask(run_dir, asked)
-            if hard_at is not None and now >= hard_at:
+            if end_at is None and (run_dir / plans.OUTCOME).exists():
+                end_at = now + _LEAVE_S
+            if end_at is not None and now >= end_at:
                 return beats.heard, False
             if beats.is_silent(plans.read_beat(run_dir), now):
                 self._tell("the root is silent: the job is ended and started again")
@@ -266,7 +270,7 @@ class Launch:
         decided = opened and after is not None and after.decisions > 0
         if opened and after is not None:
             self._executed += after.decisions
-            if after.reason is not None and after.reason != plans.RESTART_REASON:
+            if after.reason is not None:
                 return self._exit_code(after)
         if self._is_asked():
             self._tell("stopped; `symfleet resume` goes on")
@@ -280,8 +284,7 @@ class Launch:
                 why=end.tail.strip() or f"mpirun ended with {end.exit_code}",
                 hint=f"read {self._out / 'logs'}; nothing is lost, `symfleet resume` tries again",
             )
-        closed = opened and after is not None and after.reason is not None
-        why = "slots were lost" if closed else "the job died"
+        why = "the job died" if said is None else said.reason
         self._tell(f"{why}; opening the next epoch" + (f" in {delay_s:g} s" if delay_s else ""))
         self._wait(delay_s)
         return ExitCode.DONE if self._is_asked() else None

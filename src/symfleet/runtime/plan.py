@@ -30,9 +30,6 @@ REQUEST: Final = "request"
 BEAT: Final = "beat"
 OUTCOME: Final = "outcome.json"
 
-RESTART_REASON: Final = "slots_lost"
-"""Reason of an epoch that was closed in order to bring lost slots back."""
-
 
 class EpochPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that a rank needs before it has heard anything."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import socket
 import sys
@@ -60,8 +61,8 @@ def _become_rank(plan: EpochPlan) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if plan.launcher_pid:
         parent = os.getppid()
-        if parent == plan.launcher_pid:  # mpirun died, the launcher adopted us
-            end_by_signal()
+        if processes.parent_of(parent) != plan.launcher_pid:
+            end_by_signal()  # mpirun died before we were tied to it
         processes.die_with_parent(parent)
 
 
@@ -102,6 +103,7 @@ def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
     write_outcome(Path(plan.run_dir) / OUTCOME, outcome)
     if not plan.launcher_pid:
         write_outcome(Path(plan.config.output.out_dir) / VERDICT, outcome)
+        shutil.rmtree(plan.run_dir, ignore_errors=True)
         if outcome.exit_code not in (ExitCode.DONE, ExitCode.CRASHES_FOUND):
             sys.stderr.write(f"symfleet: {outcome.reason} {outcome.what} {outcome.why}\n")
 

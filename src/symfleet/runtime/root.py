@@ -128,6 +128,7 @@ class Root:
                 opening=opening,
                 until_quiescent=self._config.stop.until_quiescent,
                 accept_faults=self._config.stop.accept_faults,
+                may_restart=self._plan.launcher_pid != 0,
                 knobs=knobs_of(self._config),
             ),
             now,
@@ -152,8 +153,6 @@ class Root:
             clock=self._clock,
             knobs=knobs_of(self._config),
             run_dir=Path(self._plan.run_dir),
-            slots_of_rank=self._slots,
-            may_restart=self._plan.launcher_pid != 0,
         )
 
     def _scanners(

@@ -44,6 +44,10 @@ class Transport(Protocol):
         outgoing frames on."""
         ...
 
+    def give_up(self, rank: int) -> None:
+        """Treat a rank as dead that does not answer: nothing is sent to it or taken from it."""
+        ...
+
     def unsent_bytes(self) -> int:
         """Return how much is not yet with its receiver."""
         ...

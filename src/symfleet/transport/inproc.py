@@ -55,6 +55,7 @@ class Endpoint:
     def __init__(self, network: Network, rank: int) -> None:
         self._network = network
         self._rank = rank
+        self._given_up: set[int] = set()
 
     @property
     def rank(self) -> int:
@@ -68,11 +69,19 @@ class Endpoint:
 
     def send(self, rank: int, frame: bytes) -> None:
         """Deliver at once."""
+        if rank in self._given_up:
+            raise NotSent("a frame cannot be sent", where=f"rank {rank}", why="it was given up")
         self._network.deliver(self._rank, rank, frame)
 
     def receive(self, frames_max: int, bytes_max: int) -> Arrivals:
         """Take frames in order."""
-        return self._network.take(self._rank, frames_max, bytes_max)
+        arrivals = self._network.take(self._rank, frames_max, bytes_max)
+        events = tuple(event for event in arrivals.events if event.rank not in self._given_up)
+        return Arrivals(events, arrivals.drained)
+
+    def give_up(self, rank: int) -> None:
+        """Refuse and drop frames of this rank from now on."""
+        self._given_up.add(rank)
 
     def unsent_bytes(self) -> int:
         """Nothing ever waits."""

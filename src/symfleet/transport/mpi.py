@@ -74,6 +74,8 @@ class MpiTransport:
         self._peers = [_Outgoing() for _ in range(self._size)]
         self._busy: set[int] = set()
         self._dead: set[int] = set()
+        self._acknowledged = 0
+        """How many failures MPI was told that we know of."""
         self._ask_at = 0.0
         self._status = MPI.Status()
 
@@ -89,7 +91,7 @@ class MpiTransport:
 
     @property
     def failure_seen(self) -> bool:
-        """Whether a rank has died in this epoch."""
+        """Whether a rank has died, or was given up, in this epoch."""
         return bool(self._dead)
 
     def send(self, rank: int, frame: bytes) -> None:
@@ -126,6 +128,8 @@ class MpiTransport:
             if frame is None:
                 drained = True
                 break
+            if frame.rank in self._dead:  # given up: it may still live and talk
+                continue
             frames.append(frame)
             size += len(frame.data)
         now = self._clock.monotonic()
@@ -133,6 +137,12 @@ class MpiTransport:
             self._ask_at = now + _ASK_FAILED_S
             frames += self._newly_dead()
         return Arrivals(tuple(frames), drained and not failed)
+
+    def give_up(self, rank: int) -> None:
+        """Forget what waits for this rank, and everything that it may still say."""
+        self._dead.add(rank)
+        self._busy.discard(rank)
+        self._peers[rank] = _Outgoing()
 
     def unsent_bytes(self) -> int:
         """Return how much is not yet with its receiver."""
@@ -176,17 +186,16 @@ class MpiTransport:
         try:
             failed = self._comm.Get_failed()
             count = failed.Get_size()
-            if count <= len(self._dead):
+            if count <= self._acknowledged:
                 return []
             self._comm.Ack_failed(count)
+            self._acknowledged = count
             ranks = self._mpi.Group.Translate_ranks(failed, list(range(count)), self._group)
         except (self._mpi.Exception, NotImplementedError):  # an MPI without fault tolerance
             return []
         news = [rank for rank in ranks if rank not in self._dead]
         for rank in news:
-            self._dead.add(rank)
-            self._busy.discard(rank)
-            self._peers[rank] = _Outgoing()
+            self.give_up(rank)
         return [RankLost(rank) for rank in news]
 
     # ---- the end -----------------------------------------------------------------------------
