@@ -159,6 +159,7 @@ def test_a_campaign_from_terminal_to_crash(bench: Bench) -> None:
         assert any(line.startswith("rank 2") for line in lines)
 
         beside_a_running_campaign(bench)
+        watched_from_another_terminal(bench)
 
         terminal.child.sendintr()
         terminal.wait_for(r"epoch 1 ended: interrupted")
@@ -202,6 +203,19 @@ def beside_a_running_campaign(bench: Bench) -> None:
     assert bench.json("poison", "rearm", "out") == {"rearmed": 0}
     until("the added input is admitted", lambda: bench.report().total.external_inputs == 2, 30)
     assert not list((bench.out / "inbox" / "inputs").iterdir())
+
+
+def watched_from_another_terminal(bench: Bench) -> None:
+    other = Terminal(bench, ["top", "out"])
+    try:
+        other.wait_for(r"rank 2 ")
+        other.child.sendintr()
+        other.wait_for(r"epoch 1 is running")
+        other.child.expect(pexpect.EOF)
+    finally:
+        if other.child.isalive():
+            other.child.terminate(force=True)
+    assert other.end() == 0
 
 
 def after_the_campaign(bench: Bench) -> None:

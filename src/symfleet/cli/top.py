@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from cyclopts import App
 
 from symfleet.cli.arguments import Invocation, OutFolder
-from symfleet.cli.campaign import report_from_ledger, require_campaign
+from symfleet.cli.campaign import is_owned, report_from_ledger, require_campaign
 from symfleet.cli.present import say
 from symfleet.clock import SystemClock
 from symfleet.config.environment import wants_colour
@@ -28,9 +29,10 @@ def top(out: OutFolder, /) -> int:
         started_wall_s=0.0, period_s=_PERIOD_S, plain_period_s=_PERIOD_S, colour=wants_colour()
     )
     display = LaunchDisplay(out, mode, sys.stdout, look)
-    while (shown := read_status(out)) is not None and shown.live is not None:
-        display.ticked(clock.monotonic())
-        clock.sleep(_TICK_S)
+    with contextlib.suppress(KeyboardInterrupt):
+        while is_owned(out) and (shown := read_status(out)) is not None and shown.live is not None:
+            display.ticked(clock.monotonic())
+            clock.sleep(_TICK_S)
     say(["", *summary_lines(report_from_ledger(out), str(out))])
     return 0
 

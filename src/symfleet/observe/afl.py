@@ -25,11 +25,12 @@ def safe_value(text: str) -> str:
     return _UNSAFE.sub("_", text)
 
 
-def fuzzer_stats(report: Report, map_size: int, timeout_ms: int, version: str) -> str | None:
+def fuzzer_stats(report: Report, timeout_ms: int, version: str) -> str | None:
     """Return the file's text, None while there is nothing to divide by.
 
     AFL++'s words mean here: executions are runs of the target, the current item is the number of
-    decided ones, everything pending is favoured. `map_size` 0: unknown.
+    decided ones, everything pending is favoured. The size of the coverage map is known to executors
+    only: its share is told as 0.
     """
     total = report.total
     if total.target_runs == 0 or report.corpus == 0 or report.epoch is None:
@@ -39,7 +40,6 @@ def fuzzer_stats(report: Report, map_size: int, timeout_ms: int, version: str) -
     last_find = int(report.last_new_edge_wall_s or 0)
     pace = report.live.target_runs_per_s if report.live else 0.0
     mean = total.target_runs / report.time_total_s if report.time_total_s > 0 else 0.0
-    coverage = 100 * total.edges / map_size if map_size else 0.0
     pending = total.pending + total.leased
     fields: dict[str, object] = {
         "start_time": opened,
@@ -62,7 +62,7 @@ def fuzzer_stats(report: Report, map_size: int, timeout_ms: int, version: str) -
         "pending_favs": pending,
         "pending_total": pending,
         "stability": "100.00%",
-        "bitmap_cvg": f"{coverage:.2f}%",
+        "bitmap_cvg": "0.00%",
         "saved_crashes": total.crashes,
         "saved_hangs": total.hangs,
         "last_find": last_find,
@@ -74,7 +74,7 @@ def fuzzer_stats(report: Report, map_size: int, timeout_ms: int, version: str) -
         "peak_rss_mb": 0,
         "cpu_affinity": -1,
         "edges_found": total.edges,
-        "total_edges": map_size,
+        "total_edges": 0,
         "var_byte_count": 0,
         "havoc_expansion": 0,
         "auto_dict_entries": 0,
@@ -89,15 +89,14 @@ def fuzzer_stats(report: Report, map_size: int, timeout_ms: int, version: str) -
     return "".join(f"{name:<18}: {safe_value(str(value))}\n" for name, value in fields.items())
 
 
-def plot_line(report: Report, map_size: int) -> str:
+def plot_line(report: Report) -> str:
     """Return one line of plot_data."""
     total = report.total
-    coverage = 100 * total.edges / map_size if map_size else 0.0
     pending = total.pending + total.leased
     pace = report.live.target_runs_per_s if report.live else 0.0
     return (
         f"{int(report.time_total_s)}, 0, {total.executed}, {report.corpus}, {pending}, {pending},"
-        f" {coverage:.2f}%, {total.crashes}, {total.hangs}, 0, {pace:.2f}, {total.target_runs},"
+        f" 0.00%, {total.crashes}, {total.hangs}, 0, {pace:.2f}, {total.target_runs},"
         f" {total.edges}\n"
     )
 
@@ -105,25 +104,20 @@ def plot_line(report: Report, map_size: int) -> str:
 class AflFiles:
     """Keeps both files in the campaign's folder."""
 
-    def __init__(self, out: Path, map_size: int, timeout_ms: int, version: str) -> None:
+    def __init__(self, out: Path, timeout_ms: int, version: str) -> None:
         self._out = out
-        self._map_size = map_size
         self._timeout_ms = timeout_ms
         self._version = version
         self._last_line = ""
         self._mended = False
 
-    def learn_map_size(self, map_size: int) -> None:
-        """Take the size of the coverage map once a worker has told it."""
-        self._map_size = map_size or self._map_size
-
     def write(self, report: Report) -> None:
         """Renew fuzzer_stats; add a line to plot_data when it says something new."""
-        stats = fuzzer_stats(report, self._map_size, self._timeout_ms, self._version)
+        stats = fuzzer_stats(report, self._timeout_ms, self._version)
         if stats is None:
             return
         write_file(self._out / "fuzzer_stats", stats.encode(), durable=False)
-        line = plot_line(report, self._map_size)
+        line = plot_line(report)
         if line != self._last_line:
             self._append(line)
             self._last_line = line

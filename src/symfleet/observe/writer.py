@@ -59,13 +59,9 @@ class StatusWriter:
         self._next_afl = now
         self._executions = Rate()
         self._target_runs = Rate()
-        self._afl = AflFiles(out, 0, config.limits.wall_ms, version)
+        self._afl = AflFiles(out, config.limits.wall_ms, version)
         self._poisoned = 0
         write_readme(out)
-
-    def learn_map_size(self, map_size: int) -> None:
-        """Take the size of the coverage map once a worker has told it."""
-        self._afl.learn_map_size(map_size)
 
     def due(self, now: float) -> bool:
         """Whether status.json is older than its period."""
