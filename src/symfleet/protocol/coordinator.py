@@ -169,6 +169,8 @@ class Coordinator:
         if self.finished:
             return None
         deadlines = [*self._shutdown.deadlines()]
+        if self._core.outbox.asking:
+            deadlines.append(self._core.now)  # answers led to operations of the next turn
         if self._core.ending is None:
             deadlines += (*self._sweeps.deadlines(), *self._vote.deadlines())
         elif self._shutdown.phase is RunPhase.RUNNING:

@@ -276,6 +276,7 @@ class Intake:
             core.accept(slot, completed, "idle", slot.incarnation)
 
     def _fault_ready(self, slot: Slot, verdict: Verdict) -> None:
+        """Count it; J4: no version, no place and no phase changes."""
         self._core.outbox.fault("quarantined_ready", verdict)
         self._core.violation(slot.place.rank, f"READY set aside: {verdict}", slot)
 
@@ -342,6 +343,7 @@ class Intake:
             slot.marked = True
 
     def _fault_result(self, slot: Slot, verdict: Verdict) -> None:
+        """Count it; D6: it releases and decides nothing."""
         self._core.outbox.fault("quarantined_results", verdict)
         self._core.violation(slot.place.rank, f"RESULT set aside: {verdict}", slot)
 

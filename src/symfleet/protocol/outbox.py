@@ -57,7 +57,7 @@ class Outbox:
         self._actions.append(action)
 
     def fault(self, name: str, reason: str = "", amount: int = 1) -> None:
-        """Count a fault (D8)."""
+        """Count a fault (D8, J10)."""
         self._fresh[name, reason] += amount
         self.totals[name, reason] += amount
 

@@ -116,10 +116,10 @@ class Quiescence:
         core = self._core
         if core.ending is not None or self.phase is VotePhase.COMMITTED:
             return
-        if self.phase in (VotePhase.PREPARING, VotePhase.VOTED):
-            self._check_void()
         if self.phase is VotePhase.PREPARING and not self.is_root:
             self._cast()
+        elif self.phase in (VotePhase.PREPARING, VotePhase.VOTED):
+            self._check_void()
         if not self.is_root or not core.setup.until_quiescent:
             return
         if self.phase is VotePhase.WORKING and self._idle():
@@ -231,9 +231,12 @@ class Quiescence:
     def _cast(self) -> None:
         """A peer's vote, once its PREPARE is complete."""
         core, prepared = self._core, self._prepared
-        if prepared is None or not self._ready_to_vote():
-            return
+        assert prepared is not None
         idle = self._idle() and core.frontier.changes == prepared.changes
+        late = core.now - prepared.began_at >= core.setup.knobs.vote_s
+        if idle and not late and not self._ready_to_vote():
+            return
+        idle = idle and not late
         root = core.setup.peers[0]
         core.send(
             root,

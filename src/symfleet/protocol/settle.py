@@ -54,6 +54,7 @@ class Settlement:
     def result(self, slot: Slot, delivery: Delivery, result: Result) -> bool:
         """Take a current RESULT; return whether it is whole. One with missing parts is not."""
         core, knobs = self._core, self._core.setup.knobs
+        assert core.in_flight.get(delivery.token) is delivery, "D5: only a current result counts"
         parts = delivery.parts or Parts(knobs.result_mib << 20, knobs.result_children)
         if not parts.is_whole(result.parts):
             return False

@@ -74,6 +74,11 @@ def work_id_of(item: WorkItem) -> WorkId:
     return WorkId(hashlib.sha256(_WORK_DOMAIN + encode_item(item)).hexdigest())
 
 
+def work_id_of_payload(payload: bytes) -> WorkId:
+    """Name canonical bytes, as `decode_item` accepts them, without encoding them again."""
+    return WorkId(hashlib.sha256(_WORK_DOMAIN + payload).hexdigest())
+
+
 def state_id_of(item: WorkItem) -> StateId:
     """Name the state that an item explores: its work id without the strategy."""
     plain = msgspec.structs.replace(item, strategy=None)

@@ -109,7 +109,7 @@ class Turn:
 class CoordinatorBench:
     """See the module's text. `lives` has the incarnation of each slot."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each has a default; a test names what it needs
         self,
         *,
         workers: int = 1,
@@ -118,6 +118,8 @@ class CoordinatorBench:
         knobs: Knobs | None = None,
         program: SyntheticProgram | None = None,
         accept_faults: bool = False,
+        number: int = 0,
+        peers: tuple[int, ...] = (),
         ledger: MemoryLedger | None = None,
     ) -> None:
         self.clock = FakeClock()
@@ -137,8 +139,9 @@ class CoordinatorBench:
         self.setup = CoordinatorSetup(
             campaign=CAMPAIGN,
             epoch=opening.epoch,
-            number=0,
+            number=number,
             rank=0,
+            peers=peers,
             incarnation=Incarnation(99),
             secret=bytes(31) + bytes([opening.epoch]),
             version="1.0",
@@ -155,7 +158,7 @@ class CoordinatorBench:
         self.machine = Coordinator(self.setup, self.clock.monotonic())
         self.codecs = {
             rank: Codec(CAMPAIGN, opening.epoch, rank, self.knobs.frame_bytes)
-            for rank in (0, *self.ranks)
+            for rank in (0, *self.ranks, *peers)
         }
         self.lives = {
             (rank, slot): 1000 * rank + slot for rank in self.ranks for slot in range(slots)

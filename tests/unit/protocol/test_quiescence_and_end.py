@@ -15,7 +15,17 @@ from symfleet.protocol.events import (
     StopRequested,
 )
 from symfleet.protocol.fleet import WorkerPhase
-from symfleet.protocol.messages import Accepted, Hello, Refuse, Result, Stop, StopAck, WorkerFault
+from symfleet.protocol.messages import (
+    Accepted,
+    Hello,
+    Prepare,
+    Refuse,
+    Result,
+    Stop,
+    StopAck,
+    Vote,
+    WorkerFault,
+)
 from symfleet.protocol.operations import (
     Admit,
     CloseEpoch,
@@ -26,6 +36,7 @@ from symfleet.protocol.operations import (
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import CoordinatorBench, Turn
 from symfleet.testing.synthetic import SyntheticProgram
+from symfleet.types import WorkState
 
 
 def drive(
@@ -137,6 +148,68 @@ def test_a_member_that_goes_voids_the_vote() -> None:
     notes = [a for a in turn.actions if getattr(a, "event", "") == "vote_void"]
     assert len(notes) == 1
     assert notes[0].detail == {"why": "membership changed"}  # type: ignore[union-attr]
+
+
+def prepare_of(turns: list[Turn]) -> Prepare:
+    (prepare,) = [m for turn in turns for m in turn.of(Prepare)]
+    assert isinstance(prepare, Prepare)
+    return prepare
+
+
+@pytest.mark.guarantee("Q1")
+@pytest.mark.parametrize("vote", ["yes", "work", "other changes", "silence"])
+def test_the_root_commits_only_what_every_peer_has_voted_for(vote: str) -> None:
+    bench = CoordinatorBench(peers=(9,))
+    bench.join()
+    turns = bench.wait(1.5, step_s=0.1)
+    prepare = prepare_of(turns)
+    ballot = Vote(
+        prepare.round,
+        prepare.members,
+        prepare.changes + (vote == "other changes"),
+        vote != "work",
+        "",
+    )
+    said = [] if vote == "silence" else [bench.frame(ballot, rank=9, slot=None)]
+    turn = bench.turn(*said)
+    commits = [op for op in turn.operations if isinstance(op, CommitQuiescence)]
+    assert len(commits) == (vote == "yes")
+    if vote == "yes":
+        assert bench.wait(0.1)
+        assert bench.ledger.status().states[WorkState.PENDING] == 0
+
+
+@pytest.mark.guarantee("Q1")
+@pytest.mark.guarantee("Q2")
+@pytest.mark.parametrize("idle", [True, False])
+def test_a_peer_runs_the_same_prepare_and_votes_on_what_it_was_asked(idle: bool) -> None:
+    bench = CoordinatorBench(number=1, peers=(9,))
+    bench.join()
+    if not idle:
+        bench.turn(bench.seed(0))
+    changes = bench.machine._core.frontier.changes
+    asked = Prepare(4, "m" * 64, changes)
+    turns = [bench.turn(bench.frame(asked, rank=9, slot=None)), *bench.wait(0.3, step_s=0.1)]
+    assert [a.round for turn in turns for a in turn.actions if isinstance(a, Scan)] == [4]
+    votes = [m for turn in turns for m in turn.of(Vote)]
+    if idle:
+        assert votes == [Vote(4, "m" * 64, changes, True, "")]
+        turn = bench.turn(bench.seed(1))
+        assert not [op for op in turn.operations if isinstance(op, Admit)], "frozen after YES"
+    else:
+        assert [(m.round, m.idle) for m in votes if isinstance(m, Vote)] == [(4, False)]
+    turn = bench.turn(bench.frame(Stop(0.0), rank=9, slot=None))
+    assert turn.of(Stop) == [Stop(0.0)]
+
+
+def test_only_the_root_and_its_peers_may_talk_about_the_vote() -> None:
+    bench = CoordinatorBench(peers=(9,))
+    bench.join()
+    bench.turn(
+        bench.frame(Prepare(1, "", 0), rank=9, slot=None),
+        bench.frame(Prepare(1, "", 0), rank=1, slot=None),
+    )
+    assert bench.faults() == {"quarantined_frames": {"sender": 1, "unexpected": 1}}
 
 
 def test_a_stop_lets_running_items_finish_and_gives_the_rest_back() -> None:
