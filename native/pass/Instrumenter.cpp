@@ -139,7 +139,16 @@ void Instrumenter::run() {
   Builder B(Start);
   B.SetCurrentDebugLocation(DebugLoc());
   bool HasByval = any_of(F.args(), [](const Argument &A) { return A.hasByValAttr(); });
-  if (!FirstArgSlot.empty() || HasByval) {
+  bool HasVaStart = F.isVarArg() && any_of(Blocks, [](const Block &Each) {
+    return any_of(Each.instructions, [](Instruction *I) { return isa<VAStartInst>(I); });
+  });
+  if (HasVaStart) {
+    Varargs = new AllocaInst(ArrayType::get(RT.Int64, sizeof(sf_varargs) / 8), 0, "sf.varargs",
+                             &F.getEntryBlock().front());
+    unchecked(B.CreateStore(ConstantInt::get(RT.Int64, 0),
+                            B.CreateConstInBoundsGEP2_64(Varargs->getAllocatedType(), Varargs, 0, 0)));
+  }
+  if (!FirstArgSlot.empty() || HasByval || HasVaStart) {
     ArgSlots = new AllocaInst(ArrayType::get(RT.Int32, ArgCount), 0, "sf.args",
                               &F.getEntryBlock().front());
     ArgToken = unchecked(B.CreateLoad(RT.Int64, RT.tlsField(SF_TLS_ARG_TOKEN, RT.Int64)));
@@ -177,6 +186,11 @@ void Instrumenter::visit(Instruction &I) {
   }
   if (isa<PHINode>(I))
     return;
+  if (isa<VAStartInst>(I) && Varargs) {
+    add(Kind::VaStart, I);
+    flush(*I.getNextNode());
+    return;
+  }
   if (writesMemoryLabels(I)) {
     // A table is read when its segment is flushed: before memory changes.
     bool PendingTable = any_of(Segment, [&](const Step &S) {

@@ -47,7 +47,7 @@ public:
 private:
   using Builder = llvm::IRBuilder<>;
 
-  enum class Kind { Operation, TakeArgs, TakeRet, PassArgs, PassRet, Terminator, Lost };
+  enum class Kind { Operation, TakeArgs, TakeRet, PassArgs, PassRet, VaStart, Terminator, Lost };
   struct Step {
     Kind kind;
     llvm::Instruction *instruction;
@@ -80,6 +80,7 @@ private:
   void joinLabels(llvm::BasicBlock *Head, llvm::BasicBlock *Cold, llvm::Instruction &Before);
   void emitTakeArgs(Builder &B);
   void emitTakeByvals(Builder &B, llvm::Value *Labels);
+  void emitPassVarargs(Builder &B, llvm::CallBase &Call);
   llvm::Value *emitPassByvals(Builder &B, llvm::CallBase &Call);
   void emitTakeRet(Builder &B, llvm::CallBase &Call);
   void emitPass(Builder &B, llvm::StringRef Name, llvm::Value *Callee,
@@ -109,6 +110,7 @@ private:
   llvm::Value *ArgToken = nullptr;
   llvm::Value *AnyArg = nullptr;
   unsigned ArgCount = 0;
+  llvm::AllocaInst *Varargs = nullptr; // struct sf_varargs of a variadic function
 };
 
 } // namespace symfleet

@@ -207,12 +207,33 @@ private:
   }
 };
 
+// Members of std::string and the like that clang knows, but expects in
+// libstdc++: their bodies stay here, so that they are instrumented. Only C++
+// library names: a copy of a C function would take the library's place.
+class KeepLibraryBodies : public PassInfoMixin<KeepLibraryBodies> {
+public:
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    for (Function &F : M) {
+      StringRef Name = F.getName();
+      if (F.hasAvailableExternallyLinkage() &&
+          (Name.consume_front("_ZNS") || Name.consume_front("_ZNKS")))
+        F.setLinkage(GlobalValue::LinkOnceODRLinkage);
+    }
+    return PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 } // namespace
 
 } // namespace symfleet
 
 extern "C" LLVM_ATTRIBUTE_WEAK __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "symfleet", "1", [](PassBuilder &PB) {
+            PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel) {
+              MPM.addPass(symfleet::KeepLibraryBodies());
+            });
             PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel) {
               MPM.addPass(symfleet::Pass());
             });

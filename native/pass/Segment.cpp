@@ -172,6 +172,10 @@ Value *Instrumenter::segmentTest(Builder &B) {
     case Kind::TakeRet:
       Tests.push_back(RetTokens[S.instruction]);
       break;
+    case Kind::VaStart:
+      Tests.push_back(B.CreateLoad(
+          RT.Int64, B.CreateConstInBoundsGEP2_64(Varargs->getAllocatedType(), Varargs, 0, 0)));
+      break;
     case Kind::PassArgs:
       for (const llvm::Use &A : cast<CallBase>(S.instruction)->args())
         Use(A.get());
@@ -240,8 +244,14 @@ void Instrumenter::emitCold(Builder &B) {
       auto *Call = cast<CallBase>(I);
       SmallVector<Value *, 8> Values(Call->args());
       emitPass(B, "pass_args", Call->getCalledOperand(), Values, emitPassByvals(B, *Call));
+      emitPassVarargs(B, *Call);
       break;
     }
+    case Kind::VaStart:
+      RT.call(B, "va_start", RT.Void,
+              {B.CreateBitCast(cast<VAStartInst>(I)->getArgList(), RT.BytePtr),
+               B.CreateBitCast(Varargs, RT.BytePtr)});
+      break;
     case Kind::PassRet:
       emitPass(B, "pass_ret", &F, {I->getOperand(0)}, RT.NoLabel);
       break;
@@ -271,6 +281,8 @@ void Instrumenter::emitTakeArgs(Builder &B) {
                         {B.CreateBitCast(&F, RT.BytePtr),
                          ConstantInt::get(RT.Int32, ArgCount)});
   emitTakeByvals(B, From);
+  if (Varargs)
+    RT.call(B, "take_varargs", RT.Void, {From, B.CreateBitCast(Varargs, RT.BytePtr)});
   From = B.CreateBitCast(From, PointerType::get(RT.Int32, 0));
   Value *Any = RT.NoLabel;
   for (Argument &A : F.args()) {
@@ -300,6 +312,30 @@ void Instrumenter::emitTakeByvals(Builder &B, Value *From) {
                ConstantInt::get(RT.Int64, byvalSize(DL, A.getParamByValType()))});
 }
 
+// Classifies variadic arguments, up to the first one that is neither an integer
+// nor a double: those are passed in memory in ways of their own.
+void Instrumenter::emitPassVarargs(Builder &B, CallBase &Call) {
+  FunctionType *Type = Call.getFunctionType();
+  if (!Type->isVarArg())
+    return;
+  unsigned First = 0, Count = 0;
+  uint64_t Classes = 0;
+  for (unsigned I = 0; I < Type->getNumParams(); ++I)
+    First += leafCount(Call.getArgOperand(I));
+  for (unsigned I = Type->getNumParams(); I < Call.arg_size() && Count < SF_VARARGS_MAX; ++I) {
+    Value *V = Call.getArgOperand(I);
+    llvm::Type *T = V->getType();
+    bool Sse = T->isDoubleTy() || T->isFloatTy();
+    if (Call.isByValArgument(I) || leafCount(V) != 1 ||
+        !(Sse || T->isIntegerTy() || T->isPointerTy()))
+      break;
+    Classes |= uint64_t(Sse ? SF_VARARG_SSE : SF_VARARG_INTEGER) << (2 * Count++);
+  }
+  RT.call(B, "pass_varargs", RT.Void,
+          {ConstantInt::get(RT.Int32, First), ConstantInt::get(RT.Int32, Count),
+           ConstantInt::get(RT.Int64, Classes)});
+}
+
 Value *Instrumenter::emitPassByvals(Builder &B, CallBase &Call) {
   uint32_t Index = 0;
   Value *Any = RT.NoLabel;
@@ -317,7 +353,9 @@ Value *Instrumenter::emitPassByvals(Builder &B, CallBase &Call) {
 void Instrumenter::emitTakeRet(Builder &B, CallBase &Call) {
   Value *Callee = B.CreateBitCast(Call.getCalledOperand(), RT.BytePtr);
   unsigned Count = std::min<unsigned>(leafCount(&Call), SF_CALL_LABELS);
-  Value *From = RT.call(B, "take_ret", RT.BytePtr, {Callee, ConstantInt::get(RT.Int32, Count)});
+  Value *Token = B.CreateIntToPtr(RetTokens[&Call], RT.BytePtr);
+  Value *From =
+      RT.call(B, "take_ret", RT.BytePtr, {Token, Callee, ConstantInt::get(RT.Int32, Count)});
   From = B.CreateBitCast(From, PointerType::get(RT.Int32, 0));
   LabelList Out;
   for (unsigned K = 0; K < Count; ++K)

@@ -300,12 +300,65 @@ SF_API Label *__sf_pass_ret(const void *Self, uint32_t Count, Label Any) {
   return __sf_tls.rets;
 }
 
-SF_API const Label *__sf_take_ret(const void *Callee, uint32_t Count) {
-  const void *Token = __sf_tls.ret_token;
+// Token is what the record named when the call came back.
+SF_API const Label *__sf_take_ret(const void *Token, const void *Callee, uint32_t Count) {
   __sf_tls.ret_token = nullptr;
   if (Token != Callee)
     return NoLabels;
   for (uint32_t I = __sf_tls.ret_count; I < Count; ++I)
     __sf_tls.rets[I] = 0;
   return __sf_tls.rets;
+}
+
+// ---- Variadic functions
+
+SF_API void __sf_pass_varargs(uint32_t First, uint32_t Count, uint64_t Classes) {
+  __sf_tls.va_first = First;
+  __sf_tls.va_count = Count;
+  __sf_tls.va_classes = Classes;
+}
+
+// Saves the labels until va_start: other calls use the record before.
+SF_API void __sf_take_varargs(const Label *Args, sf_varargs *Saved) {
+  if (Args == NoLabels)
+    return;
+  Saved->classes = __sf_tls.va_classes;
+  for (uint32_t I = 0; I < __sf_tls.va_count; ++I) {
+    uint32_t Slot = __sf_tls.va_first + I;
+    bool Passed = Slot < __sf_tls.arg_count && Slot < SF_CALL_LABELS;
+    Saved->labels[I] = Passed ? __sf_tls.args[Slot] : 0;
+  }
+  Saved->count = __sf_tls.va_count;
+}
+
+namespace {
+
+// The System V register save area, as va_start fills in a va_list.
+struct VaList {
+  uint32_t gpOffset, fpOffset;
+  uint64_t overflow, saved;
+};
+
+constexpr uint32_t GpBytes = 48, FpBytes = 176;
+
+} // namespace
+
+SF_API void __sf_va_start(const void *List, const sf_varargs *Passed) {
+  TableLock Lock;
+  if (!Lock)
+    return;
+  VaList V = *(const VaList *)List;
+  for (uint32_t I = 0; I < Passed->count; ++I) {
+    bool Sse = (Passed->classes >> (2 * I) & 3) == SF_VARARG_SSE;
+    uint32_t &Offset = Sse ? V.fpOffset : V.gpOffset;
+    const uint32_t Limit = Sse ? FpBytes : GpBytes, Step = Sse ? 16 : 8;
+    uint64_t At = V.saved + Offset;
+    if (Offset < Limit) {
+      Offset += Step;
+    } else {
+      At = V.overflow;
+      V.overflow += 8;
+    }
+    storeLabel(At, 8, Passed->labels[I]);
+  }
 }

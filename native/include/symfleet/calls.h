@@ -25,6 +25,16 @@
 /* Most labels that one call or return can carry. */
 #define SF_CALL_LABELS 64
 
+/* What a variadic function was passed: how many variadic arguments have a label
+ * slot, their classes (two bits each, first argument lowest), their labels. */
+struct sf_varargs {
+  uint32_t count, reserved;
+  uint64_t classes;
+  uint32_t labels[32];
+};
+enum sf_vararg_class { SF_VARARG_INTEGER = 0, SF_VARARG_SSE = 1 };
+#define SF_VARARGS_MAX 32
+
 /* Most arguments passed by value in memory that keep their labels. */
 #define SF_CALL_BYVALS 8
 
@@ -36,6 +46,8 @@ struct sf_tls {
   uint32_t ret_count;    /* offset 28 */
   uint32_t args[SF_CALL_LABELS];
   uint32_t rets[SF_CALL_LABELS];
+  uint32_t va_first, va_count; /* label slots of the variadic arguments */
+  uint64_t va_classes;
   uint64_t byvals[SF_CALL_BYVALS]; /* where the caller has them */
 };
 #define SF_TLS_ARG_TOKEN 0

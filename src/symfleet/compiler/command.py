@@ -45,6 +45,7 @@ class Toolchain:
 class Request:
     """What one command line asks for."""
 
+    reads_source: bool
     generates_code: bool
     links_program: bool
     links_shared: bool
@@ -154,6 +155,7 @@ def understand(arguments: Sequence[str]) -> Request:
     links = not no_code and not stages
     relocatable = "-r" in linker_words
     return Request(
+        reads_source=sources and not question,
         generates_code=sources and not no_code,
         links_program=links and not shared and not relocatable,
         links_shared=links and shared,
@@ -177,12 +179,13 @@ def additions(request: Request, toolchain: Toolchain) -> list[str]:
     Behind, because the last -f option wins: vectors made after the user's -O would lose labels.
     """
     added: list[str] = []
+    if request.reads_source:
+        added.append("-D__SYMFLEET__=1")
     if request.generates_code:
         added += [
             f"-fpass-plugin={toolchain.plugin}",
             "-fno-vectorize",
             "-fno-slp-vectorize",
-            "-D__SYMFLEET__=1",
         ]
         if not request.has_debug_option:
             added.append("-gline-tables-only")  # names the places of what is not modelled
