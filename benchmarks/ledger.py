@@ -27,9 +27,10 @@ from pathlib import Path
 from symfleet.clock import SystemClock
 from symfleet.ledger import opener
 from symfleet.ledger.sqlite import SqliteLedger
+from symfleet.ledger.sqlite_reading import SqliteReading
 from symfleet.protocol.operations import Admit, Claim, Claimed, Decide, Decided, Lease, Release
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
-from symfleet.types import Keep
+from symfleet.types import Keep, WorkState
 
 BATCH = 64
 CHILD_BYTES = 1024
@@ -49,15 +50,27 @@ class Figure:
     ratio: float = 0.0
 
 
+REQUEST = opener.OwnerRequest("bench", os.getpid())
+
+
+def create(out: Path) -> SqliteLedger:
+    """Make a campaign with an epoch and a source."""
+    ledger = opener.create(out, campaign_row(Keep.ALL), REQUEST, SystemClock())
+    ledger.open_epoch(epoch_request())
+    assert ledger.register_source("seeds", "/s", "bench") == 1
+    return ledger
+
+
+def own(out: Path) -> SqliteLedger:
+    """Open an existing ledger as its owner."""
+    return opener.open_owner(out, REQUEST, SystemClock())
+
+
 @contextmanager
 def owned(folder: Path, items: int) -> Iterator[SqliteLedger]:
     """A ledger with pending items."""
     out = Path(tempfile.mkdtemp(dir=folder))
-    ledger = opener.create(
-        out, campaign_row(Keep.ALL), opener.OwnerRequest("bench", os.getpid()), SystemClock()
-    )
-    ledger.open_epoch(epoch_request())
-    ledger.register_source("seeds", "/s", "bench")
+    ledger = create(out)
     for start in range(0, items, 1000):
         ledger.run([Admit(1, tuple(admission(b"item %d" % n) for n in range(start, start + 1000)))])
         ledger.checkpoint()
@@ -183,22 +196,48 @@ def rate_of_file_results(folder: Path, seconds: float) -> float:
     return rate
 
 
-def opening_milliseconds(folder: Path, rows: int) -> Iterator[tuple[str, float]]:
-    """Yield how long a reader needs to open, tell the status and list open work at `rows` rows."""
-    with owned(folder, rows) as ledger:
-        leases = claim(ledger, BATCH)
-        for start in range(0, rows - 10 * BATCH, BATCH):
-            ledger.run([decision(lease, keep=Keep.ALL) for lease in leases])
-            ledger.checkpoint()
-            if start + BATCH < rows - 10 * BATCH:
-                leases = claim(ledger, BATCH)
+def opening_times(folder: Path, rows: int) -> list[Figure]:
+    """Measure opening and listing with `rows` decided items and 300 open ones."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    ledger = create(out)
+    for start in range(0, rows, 1000):
+        entries = tuple(admission(b"item %d" % n) for n in range(start, start + 1000))
+        ledger.run([Admit(1, entries)])
+        decides = [decision(lease, keep=Keep.ALL) for lease in claim(ledger, 1000)]
+        ledger.run(decides)
+        ledger.checkpoint()
+    ledger.run([Admit(1, tuple(admission(b"open %d" % n) for n in range(300))), Claim(0, 100)])
+    ledger.abandon()
+    figures = [
+        timed("reader opens", rows, lambda: opener.open_reader(out).close()),
+        timed("owner opens, start check included", rows, lambda: own(out).close()),
+    ]
+    reader = opener.open_reader(out)
+    figures += [
+        timed("status told", rows, reader.status),
+        timed("open work listed", rows, lambda: list_open(reader)),
+    ]
+    reader.close()
+    shutil.rmtree(out)
+    return figures
+
+
+def list_open(reader: SqliteReading) -> None:
+    """List everything that is open."""
+    states = (WorkState.PENDING, WorkState.LEASED, WorkState.DEFERRED, WorkState.POISONED)
+    assert sum(len(reader.work_rows(state, 1000)) for state in states) == 300
+
+
+def timed(name: str, rows: int, run: Callable[[], object]) -> Figure:
+    """Repeat something short; return milliseconds."""
+    values = []
+    for _ in range(7):
         began = time.perf_counter()
-        reader = opener.open_reader(Path(ledger.highwater_path).parent)
-        yield "reader opened", (time.perf_counter() - began) * 1e3
-        began = time.perf_counter()
-        reader.status()
-        yield "status told", (time.perf_counter() - began) * 1e3
-        reader.close()
+        run()
+        values.append((time.perf_counter() - began) * 1e3)
+    values.sort()
+    title = f"{name}, {rows:,} decided"
+    return Figure(title, "ms", statistics.median(values), values[0], values[-1], len(values))
 
 
 def measured(name: str, unit: str, repetitions: int, run: Callable[[], float]) -> Figure:
@@ -256,6 +295,7 @@ def main() -> None:
             )
             for batch in (1, 8, BATCH)
         ]
+        openings = opening_times(folder, 20_000 if options.quick else 1_000_000)
     finally:
         shutil.rmtree(folder)
     figures = [
@@ -264,6 +304,7 @@ def main() -> None:
         compared(moves, file_moves),
         compared(decisions, file_moves),
         *(compared(figure, file_results) for figure in results),
+        *openings,
     ]
     report(figures, options.json)
 
@@ -273,9 +314,10 @@ def report(figures: list[Figure], json_file: Path | None) -> None:
     print(f"{'':48} {'median':>10} {'low':>10} {'high':>10}  {'ratio':>6}")
     for figure in figures:
         ratio = f"{figure.ratio:5.0f}x" if figure.ratio else ""
+        places = 1 if figure.unit == "ms" else 0
         print(
-            f"{figure.name:48} {figure.median:10,.0f} {figure.low:10,.0f} {figure.high:10,.0f}"
-            f"  {ratio:>6}  {figure.unit}"
+            f"{figure.name:48} {figure.median:10,.{places}f} {figure.low:10,.{places}f}"
+            f" {figure.high:10,.{places}f}  {ratio:>6}  {figure.unit}"
         )
     if json_file is not None:
         document = {

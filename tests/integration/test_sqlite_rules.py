@@ -151,9 +151,10 @@ def test_a_broken_rule_fails_the_whole_turn(ledger: SqliteLedger) -> None:
 _FREE_OF_SCANS = ("turn", "reading", "opening")
 _MAY_SCAN = {
     # few rows by nature, or the whole is asked for
-    "campaign", "standing", "epochs", "counters", "faults", "acks", "coverage", "crashes",
-    "sinks", "drop_unnamed", "open_sources", "live_sinks", "accept_older", "put_standing",
-    "work_rows", "corpus", "decisions", "set_standing",
+    "campaign", "standing", "epochs", "counters", "faults", "acks", "coverage",
+    "sinks", "unpublished_decisions", "drop_unnamed", "open_sources", "live_sinks",
+    "accept_older", "put_standing",
+    "rows_done", "corpus", "decisions", "set_standing",
     # the last row of a table in the order in which it is stored
     "last_epoch", "last_decision",
 }  # fmt: skip

@@ -224,7 +224,7 @@ class LedgerReader(Protocol):
         ...
 
     def work_rows(self, state: WorkState, limit: int) -> Sequence[WorkRow]:
-        """Return rows of a state for people."""
+        """Return rows of a state for people; pending and deferred ones in frontier order."""
         ...
 
     def artefacts(

@@ -104,8 +104,12 @@ class MemoryReading:
         )
 
     def work_rows(self, state: WorkState, limit: int) -> Sequence[WorkRow]:
-        """Return rows of a state for people, in order of arrival."""
-        rows = [
+        """Return rows of a state for people; open ones in frontier order."""
+        found = [work for work in self._tables.work.values() if work.state is state]
+        if state in (WorkState.PENDING, WorkState.DEFERRED):
+            last = state is WorkState.PENDING
+            found.sort(key=lambda work: (last and work.suspect, work.place, work.row))
+        return tuple(
             WorkRow(
                 work_id=work.work_id,
                 input_id=work.input_id,
@@ -115,10 +119,8 @@ class MemoryReading:
                 losses=work.losses,
                 detail=work.detail,
             )
-            for work in self._tables.work.values()
-            if work.state is state
-        ]
-        return tuple(rows[:limit])
+            for work in found[:limit]
+        )
 
     def artefacts(
         self, kind: SinkKind, after: int, limit: int, bytes_max: int

@@ -23,7 +23,7 @@ from symfleet.protocol.operations import (
     Release,
     ReleaseCause,
 )
-from symfleet.protocol.work import WorkItem, decode_item, state_id_of, work_id_of
+from symfleet.protocol.work import WorkItem, decode_item, state_id_of, work_id_of_payload
 from symfleet.types import (
     CampaignId,
     Epoch,
@@ -104,7 +104,7 @@ def check_item(
     item = decode_item(payload)
     if input_id is not None and item.input != input_id:
         raise _redirected(work_id, f"it names the input {item.input}, not {input_id}")
-    found = work_id_of(item)
+    found = work_id_of_payload(payload)
     if found != work_id:
         raise _redirected(work_id, f"its payload has the work id {found}")
     state = found if item.strategy is None else state_id_of(item)

@@ -196,9 +196,12 @@ class SqliteReading:
             )
 
     def work_rows(self, state: WorkState, limit: int) -> Sequence[WorkRow]:
-        """Return rows of a state for people, in order of arrival."""
+        """Return rows of a state for people; open ones in frontier order."""
         with reading(self._where):
-            rows = self._connection.execute(_SQL["work_rows"], (state.value, limit)).fetchall()
+            execute = self._connection.execute
+            rows = execute(_SQL[f"rows_{state}"], (limit,)).fetchall()
+            if state is WorkState.PENDING and len(rows) < limit:
+                rows += execute(_SQL["rows_suspect"], (limit - len(rows),)).fetchall()
             return tuple(
                 WorkRow(
                     work_id=WorkId(work_id.hex()),

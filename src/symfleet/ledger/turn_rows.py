@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from symfleet.errors import InternalError
 from symfleet.ledger import plan as planning
@@ -77,20 +77,13 @@ class Turn:
         """Put an input into the outbox of a kind unless it is there."""
         standing = self.standing
         number, nth = standing.artefacts + 1, standing.artefacts_of(kind) + 1
-        values = (
-            number,
-            kind.value,
-            nth,
-            input_row,
-            parent,
-            standing.epoch,
-            decision,
-            story.outcome.value,
-            story.signal,
-            story.how,
-            story.site if story.site < 2**63 else story.site - 2**64,
-        )
-        if self.cursor.execute(_PUT_ARTEFACT, values).rowcount != 1:
+        # `str` gives SQLite a plain string: an enumeration member costs it a search for adapters.
+        name, outcome, site = str(kind), str(story.outcome), story.site
+        if site >= 2**63:
+            site -= 2**64
+        place = (number, name, nth, input_row, parent, standing.epoch, decision)
+        told = (outcome, story.signal, story.how, site)
+        if self.cursor.execute(_PUT_ARTEFACT, place + told).rowcount != 1:
             return False
         standing.artefacts = number
         match kind:
@@ -113,8 +106,7 @@ class Turn:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(NamedTuple):
     """How an artefact came to be."""
 
     outcome: Outcome

@@ -41,7 +41,7 @@ from symfleet.protocol.operations import (
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
 from symfleet.types import Keep, SinkKind, WorkState
 
-LENGTH: Final = 8
+LENGTH: Final = 9
 ITEMS: Final = 2**LENGTH - 1
 """Inputs of 1 to LENGTH bytes that begin with the seed."""
 

@@ -22,7 +22,7 @@ SELECT coalesce(sum(amount), 0) FROM counters WHERE name = 'executed'
 -- name: first_unpublished
 SELECT decision FROM artefacts
 WHERE decision > 0 AND artefact > (SELECT min(published_upto) FROM sinks
-    WHERE epoch = (SELECT max(epoch) FROM epochs))
+    WHERE epoch = (SELECT max(epoch) FROM sinks))
 ORDER BY artefact LIMIT 1
 
 -- name: shown_child

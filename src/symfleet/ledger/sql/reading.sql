@@ -67,13 +67,39 @@ WHERE d.decision > ? ORDER BY d.decision LIMIT ?
 
 -- name: crashes
 SELECT a.kind, i.digest, p.digest, a.signal, a.epoch, a.decision, d.decided_wall, length(i.data)
-FROM artefacts AS a JOIN inputs AS i ON i.input = a.input LEFT JOIN inputs AS p ON p.input = a.parent
-    JOIN decisions AS d ON d.decision = a.decision
+FROM artefacts AS a INDEXED BY artefacts_of_failures JOIN inputs AS i ON i.input = a.input
+    LEFT JOIN inputs AS p ON p.input = a.parent JOIN decisions AS d ON d.decision = a.decision
 WHERE a.kind <> 'corpus' ORDER BY a.artefact
 
--- name: work_rows
+-- name: rows_pending
 SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
-FROM work AS w JOIN inputs AS i ON i.input = w.input WHERE w.state = ? ORDER BY w.work LIMIT ?
+FROM work AS w INDEXED BY work_frontier JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'pending' AND w.suspect = 0 ORDER BY w.place, w.work LIMIT ?
+
+-- name: rows_suspect
+SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
+FROM work AS w INDEXED BY work_suspects JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'pending' AND w.suspect = 1 ORDER BY w.place, w.work LIMIT ?
+
+-- name: rows_leased
+SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
+FROM work AS w INDEXED BY work_leased JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'leased' ORDER BY w.work LIMIT ?
+
+-- name: rows_deferred
+SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
+FROM work AS w INDEXED BY work_deferred JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'deferred' ORDER BY w.place, w.work LIMIT ?
+
+-- name: rows_poisoned
+SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
+FROM work AS w INDEXED BY work_poisoned JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'poisoned' ORDER BY w.work LIMIT ?
+
+-- name: rows_done
+SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
+FROM work AS w JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'done' ORDER BY w.work LIMIT ?
 
 
 -- name: corpus_artefacts
