@@ -275,3 +275,15 @@ def test_without_a_terminal_there_are_plain_lines(bench: Bench) -> None:
     assert any(re.match(r"\[\d+\.\ds\]  corpus \d+", line) for line in lines)
     assert "epoch 1 ended: max_executions" in lines
     assert "\x1b" not in said
+
+
+def test_a_launch_that_was_killed_before_it_had_a_ledger_starts_again(bench: Bench) -> None:
+    bench.out.mkdir()
+    for name in (".run", "logs"):
+        (bench.out / name).mkdir()
+    for name in ("job.lock", "owner.lock", "ledger.db.creating", "ledger.db.creating-wal"):
+        (bench.out / name).write_bytes(b"torn")
+    words = [*bench.explore[:-3], "--max-executions", "1", "--screen", "none"]
+    bench.launch(*words, *bench.explore[-3:])
+    assert bench.report().total.executed >= 1
+    assert not (bench.out / "ledger.db.creating").exists()

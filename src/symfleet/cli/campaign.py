@@ -26,9 +26,14 @@ _OURS: Final = frozenset(
     {
         *("campaign.toml", "corpus", "crashes", "hangs", "poison", "inbox", "logs", "lost+found"),
         *("status.json", "fuzzer_stats", "plot_data", "README.txt", "highwater", "verdict.json"),
-        *("job.lock", "owner.lock", ".run", ".staging", ".reserve"),
+        *("job.lock", "owner.lock"),
     }
 )
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a launch that was killed before it had a ledger may have left this."""
+    return name in _OURS or name.startswith((".", LEDGER_NAME))
 
 
 def require_campaign(out: Path) -> None:
@@ -61,7 +66,7 @@ def require_free_folder(out: Path) -> None:
     if not out.exists() or has_ledger(out):
         return
     try:
-        foreign = sorted(entry.name for entry in out.iterdir() if entry.name not in _OURS)
+        foreign = sorted(entry.name for entry in out.iterdir() if not _is_ours(entry.name))
     except OSError as error:
         raise IOFailure(
             "the output folder cannot be read",

@@ -5,7 +5,6 @@ of a source is on its way to the ledger: a folder of any size needs little memor
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, assert_never
@@ -39,14 +38,11 @@ class Intake:
     def __init__(
         self,
         scanners: Sequence[FolderScanner],
-        inbox_source: int,
         out: Path,
         ledger: Ledger,
         rescan_s: float,
     ) -> None:
-        """`inbox_source`: number of the scanner whose files are removed once they are admitted."""
         self._scanners = {scanner.source: scanner for scanner in scanners}
-        self._inbox_source = inbox_source
         self._out = out
         self._ledger = ledger
         self._rescan_s = rescan_s
@@ -77,13 +73,9 @@ class Intake:
         return events
 
     def confirm(self, admitted: ConfirmAdmitted) -> None:
-        """Mark inputs as seen: they are durable. Those of the inbox are removed."""
+        """Mark inputs as seen: they are durable."""
         self._waiting.discard(admitted.source)
         self._scanners[admitted.source].confirm(admitted.origins)
-        if admitted.source == self._inbox_source:
-            for origin in admitted.origins:
-                with contextlib.suppress(OSError):
-                    Path(origin).unlink()
 
     def scan(self, action: Scan) -> None:
         """Scan a source from its beginning; the answer names the round."""

@@ -107,7 +107,7 @@ class Root:
         self, ledger: Ledger, campaign: str, generation: GenerationId, opening: EpochOpening
     ) -> CoordinatorParts:
         now = self._clock.monotonic()
-        scanners, inbox = self._scanners(ledger, generation)
+        scanners = self._scanners(ledger, generation)
         machine = Coordinator(
             CoordinatorSetup(
                 campaign=campaign,  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ class Root:
             ledger=ledger,
             transport=self._transport,
             publishers=self._publishers(ledger),
-            intake=Intake(scanners, inbox, self._out, ledger, self._config.advanced.rescan_s),
+            intake=Intake(scanners, self._out, ledger, self._config.advanced.rescan_s),
             stop_rules=StopRules(
                 self._config.stop,
                 now,
@@ -155,10 +155,8 @@ class Root:
             run_dir=Path(self._plan.run_dir),
         )
 
-    def _scanners(
-        self, ledger: Ledger, generation: GenerationId
-    ) -> tuple[list[FolderScanner], int]:
-        """Return the scanners of all sources and the number of the inbox among them."""
+    def _scanners(self, ledger: Ledger, generation: GenerationId) -> list[FolderScanner]:
+        """Return the scanners of all sources; that of the inbox removes what is admitted."""
 
         def admit(data: bytes, origin: str) -> Admission:
             return admission_of(data, origin, generation)
@@ -167,16 +165,16 @@ class Root:
         prepare_inbox(self._out)
         places = [("seeds", Path(path)) for path in self._config.target.seed_paths]
         places.append(("inbox", inputs_folder(self._out)))
-        scanners = [
+        return [
             FolderScanner(
                 ledger.register_source(kind, str(path), host),
                 path,
                 admit,
                 self._config.input_bytes_max,
+                consume=kind == "inbox",
             )
             for kind, path in places
         ]
-        return scanners, scanners[-1].source
 
     def _publishers(self, ledger: Ledger) -> Sequence[Publisher]:
         host = socket.gethostname()
