@@ -47,6 +47,8 @@ from symfleet.transport.contract import NotSent, Transport
 
 _BEAT_S: Final = 2.0
 _REQUEST_S: Final = 0.05
+_ASIDE_S: Final = 0.005
+"""How often publication and intake are looked at while no turn runs."""
 _FLUSH_S: Final = 5.0
 _LEDGER_FAILURES_MAX: Final = 100
 """A machine that does not come to its end although nothing can be written is a fault of ours."""
@@ -78,7 +80,7 @@ class CoordinatorLoop:
         self._pace = Pace()
         self._beats = Beats(parts.run_dir)
         self._requests = Requests(parts.run_dir)
-        self._beat_at = self._request_at = 0.0
+        self._beat_at = self._request_at = self._aside_at = 0.0
         self._publish = Publish(0)
         self._deadline: float | None = 0.0
         self._ledger_failures = 0
@@ -109,7 +111,8 @@ class CoordinatorLoop:
         batch: list[CoordinatorEvent] = [*arrivals.events, *self._events]
         self._events.clear()
         if not batch and (self._deadline is None or now < self._deadline):
-            self._between_turns(now)
+            if now >= self._aside_at:
+                self._between_turns(now)
             if not self._events:
                 self._p.clock.sleep(self._pace.idle(now, self._deadline))
             return None
@@ -187,6 +190,7 @@ class CoordinatorLoop:
 
     def _between_turns(self, now: float) -> None:
         """Publish and take in, a bounded piece each."""
+        self._aside_at = now + _ASIDE_S
         for publisher in self._p.publishers:
             moved = publisher.step(self._publish.upto, now, flush=self._publish.flush)
             if moved:

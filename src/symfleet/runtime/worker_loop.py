@@ -92,9 +92,9 @@ class WorkerLoop:
 
     def _next(self) -> Sequence[WorkerAction]:
         """Return the actions of the next event or deadline."""
+        deadline = self._machine.next_deadline()
         while True:
             now = self._clock.monotonic()
-            deadline = self._machine.next_deadline()
             events = self._gather(now)
             if events:
                 self._pace.busy()

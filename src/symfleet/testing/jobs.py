@@ -25,7 +25,7 @@ from symfleet.config.environment import inherited_environment
 from symfleet.config.model import CampaignConfig
 from symfleet.engine import processes
 
-_POLL_S: Final = 0.005
+_POLL_S: Final = 0.02
 
 
 class Role(enum.StrEnum):
