@@ -36,7 +36,7 @@ from symfleet.testing.ledgers import (
 from symfleet.types import Keep
 
 _KIB = 1024
-REQUEST = opener.OwnerRequest("here", os.getpid(), reserve_bytes=512 * _KIB)
+REQUEST = opener.OwnerRequest("here", os.getpid(), reserve_bytes=512 * _KIB, checkpoint_rows=8)
 
 
 @pytest.fixture
@@ -100,6 +100,7 @@ def test_a_full_disk_lets_the_owner_decide_what_is_in_flight(small_disk: Path) -
             break
         assert isinstance(answers[0], Decided)
         decided.append(lease)
+        ledger.checkpoint()
         if isinstance(answers[1], Failed):
             assert answers[1].disk_full
             starved = True
@@ -111,7 +112,8 @@ def test_a_full_disk_lets_the_owner_decide_what_is_in_flight(small_disk: Path) -
     assert failed.exit_code is ExitCode.IO
     assert "symfleet resume" in failed.hint
     assert ledger.status() == before
-    ledger.abandon()
+    ledger.checkpoint()
+    ledger.close()
     ballast.unlink()
     again = opener.open_owner(small_disk, REQUEST, ManualClock())
     opened = again.open_epoch(epoch_request(8))

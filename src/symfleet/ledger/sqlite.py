@@ -259,15 +259,21 @@ class SqliteLedger(SqliteReading):
     # ---- between turns --------------------------------------------------------------------------
 
     def checkpoint(self) -> None:
-        """Fold the write-ahead log back when it has grown; write `highwater` when it is time."""
+        """Fold the write-ahead log back when it has grown; write `highwater` when it is time.
+
+        Neither matters enough to stop an owner whose disk is full: the log keeps everything.
+        """
         changes = self._connection.total_changes
         if changes - self._checkpointed_at >= self._limits.checkpoint_rows:
             self._checkpointed_at = changes
-            with guarded(self._where):
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            self._fold_log_back("PASSIVE")
         due = self._clock.monotonic() - self._marked_at >= _HIGHWATER_S
-        if due and self._standing.decisions != self._marked:
+        if due and self._standing.decisions != self._marked and not self._starved:
             self._write_highwater()
+
+    def _fold_log_back(self, mode: str) -> None:
+        with contextlib.suppress(DiskFullError), guarded(self._where):
+            self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
 
     def _write_highwater(self) -> None:
         standing = self._standing
@@ -299,10 +305,9 @@ class SqliteLedger(SqliteReading):
         """Fold the log back, write `highwater`, release the lock; never hides an earlier error."""
         try:
             if self._broken is None:
-                if self._standing.epoch:
+                self._fold_log_back("TRUNCATE")
+                if self._standing.epoch and not self._starved:
                     self._write_highwater()
-                with guarded(self._where):
-                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
             self.abandon()
 
