@@ -12,8 +12,8 @@ from cyclopts import App, Parameter
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json
 from symfleet.cli.campaign import stored_config
+from symfleet.config.catalogue import GROUPS, Setting
 from symfleet.config.environment import config_file, settings_environment
-from symfleet.config.model import GROUPS, Setting
 from symfleet.config.resolve import SETTINGS, Resolved, find_setting, resolve
 
 OptionalOut = Annotated[

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final
 
 from cyclopts import Group, Parameter
 
+from symfleet.config.catalogue import GROUPS, Setting, settings
 from symfleet.config.knob import Kind
-from symfleet.config.model import GROUPS, Setting, settings
 
 _ORDER: Final = {group: place for place, group in enumerate(GROUPS)}
 

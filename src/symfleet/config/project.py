@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from symfleet.config.model import GROUPS, CampaignConfig, settings
+from symfleet.config.catalogue import GROUPS, settings
+from symfleet.config.model import CampaignConfig
 
 
 def render_toml(config: CampaignConfig, origins: Mapping[str, str] | None = None) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from symfleet.config.model import GROUPS, Setting, settings
+from symfleet.config.catalogue import GROUPS, Setting, settings
 
 _INTRODUCTION: Final = """\
 # Settings

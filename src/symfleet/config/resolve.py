@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from symfleet.config.catalogue import GROUPS, Setting, settings
 from symfleet.config.knob import Value, read_value
-from symfleet.config.model import GROUPS, CampaignConfig, Setting, settings
+from symfleet.config.model import CampaignConfig
 from symfleet.errors import DataError, UserError
 
 SETTINGS: Final[dict[str, Setting]] = {setting.name: setting for setting in settings()}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from symfleet.observe.lines import plain_line
+from symfleet.observe.lines import advice, plain_line
 from symfleet.observe.report import Report, read_status
 from symfleet.observe.screen import render
 
@@ -69,6 +69,7 @@ class LaunchDisplay:
         self._look = look
         self._next = 0.0
         self._told = ""
+        self._hint = ""
         self._begun = False
 
     def ticked(self, now: float) -> None:
@@ -101,6 +102,10 @@ class LaunchDisplay:
     def _show(self, report: Report) -> None:
         if self._mode == "plain":
             self._stream.write(plain_line(report) + "\n")
+            hint = advice(report) or ""
+            if hint and hint != self._hint:
+                self._stream.write(f"symfleet: {hint}\n")
+            self._hint = hint
         else:
             size = shutil.get_terminal_size()
             screen = draw(report, size.columns, size.lines - 1, colour=self._look.colour)

@@ -58,8 +58,11 @@ def plain_line(report: Report) -> str:
 
 
 def advice(report: Report) -> str | None:
-    """Say what to do when nothing is found: the most frequent reason of empty executions."""
+    """Say what to do when nothing is found or nothing is left: the most frequent reason of empty
+    executions, or that the frontier is empty."""
     total = report.total
+    if report.live is not None and total.executed > 0 and report.open_work == 0:
+        return "nothing is left to explore: add inputs (`corpus add`), or end with Ctrl-C"
     if total.executed == 0 or total.generated > 0 or not total.empty_executions:
         return None
     reason = max(total.empty_executions, key=lambda name: total.empty_executions[name])

@@ -12,7 +12,7 @@ import pytest
 import symfleet
 from symfleet.cli.app import run, split_target
 from symfleet.cli.options import plain_switches
-from symfleet.config.model import settings
+from symfleet.config.catalogue import settings
 
 HEAVY = ("cyclopts", "rich", "structlog", "hypothesis", "symfleet.cli", "symfleet.doctor")
 

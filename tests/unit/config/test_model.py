@@ -8,6 +8,7 @@ import math
 import msgspec
 import pytest
 
+from symfleet.config.catalogue import Setting, settings
 from symfleet.config.knob import Kind
 from symfleet.config.model import (
     Advanced,
@@ -15,10 +16,8 @@ from symfleet.config.model import (
     Limits,
     Output,
     Resources,
-    Setting,
     Stop,
     Target,
-    settings,
 )
 from symfleet.errors import UserError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from symfleet.cli.app import build_app
 from symfleet.cli.arguments import Invocation
-from symfleet.config.model import settings
+from symfleet.config.catalogue import settings
 from symfleet.config.reference import config_reference
 from symfleet.corpus.scan import Skip
 from symfleet.errors import ExitCode

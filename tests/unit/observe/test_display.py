@@ -111,6 +111,17 @@ def test_without_a_terminal_there_are_plain_lines_in_time(out: Path) -> None:
     assert lines[3] == "symfleet: stopping at once"
 
 
+def test_a_hint_is_given_once_for_as_long_as_it_holds(out: Path) -> None:
+    (out / "status.json").write_bytes(encode_report(report(status(states={}), live())))
+    stream = io.StringIO()
+    display = LaunchDisplay(out, "plain", stream, look(greeting=""))
+    for now in (0.1, 10.2, 20.3):
+        display.ticked(now)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 3
+    assert lines[1].startswith("symfleet: nothing is left to explore")
+
+
 def test_a_report_of_an_earlier_launch_is_not_shown(out: Path) -> None:
     (out / "status.json").write_bytes(encode_report(report(part=live())))
     stream = io.StringIO()

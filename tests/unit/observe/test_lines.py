@@ -84,6 +84,14 @@ def test_silent_nothing_is_never_silent(reason: str, words: str | None) -> None:
     assert said is None if words is None else said is not None and words in said
 
 
+def test_an_empty_frontier_is_said_while_it_runs() -> None:
+    idle = status(states={})
+    said = advice(report(idle, live()))
+    assert said is not None
+    assert "nothing is left to explore" in said
+    assert advice(report(idle, running=False)) is None
+
+
 def test_every_reason_of_the_protocol_has_its_advice() -> None:
     page = Path(__file__).parents[3] / "docs" / "reference" / "executor-protocol.md"
     text = page.read_text().split("`reason` for an execution without children:")[1]
