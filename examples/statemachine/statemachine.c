@@ -4,7 +4,7 @@
  *   HELLO(version) -> LOGIN(answer to the version) -> OPEN(channel) -> WRITE(size) ->
  * CLOSE(channel)
  *
- * Version 2 channels flush into a log when they close, but only channel 0 has ever got one. */
+ * In version 2 a channel counts what it wrote when it closes, in a log that nobody has opened. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -15,12 +15,13 @@ struct log {
   unsigned bytes;
 };
 
+struct log *opened_log;
+
 struct session {
   enum state state;
   uint16_t version;
   uint16_t channel;
   uint16_t size;
-  struct log *logs[4];
 };
 
 /* Says whether the message is legal in this state. */
@@ -46,7 +47,7 @@ static int receive(struct session *session, uint8_t kind, uint16_t value) {
     session->state = OPENED;
     return 1;
   case WRITE:
-    if (session->state != OPENED || value == 0)
+    if (session->state != OPENED)
       return 0;
     session->size = value;
     session->state = WRITTEN;
@@ -55,7 +56,7 @@ static int receive(struct session *session, uint8_t kind, uint16_t value) {
     if (session->state != WRITTEN || value != session->channel)
       return 0;
     if (session->version == 2)
-      session->logs[session->channel]->bytes += session->size; /* the planted bug */
+      opened_log->bytes += session->size; /* the planted bug */
     session->state = CLOSED;
     return 1;
   }
@@ -64,8 +65,7 @@ static int receive(struct session *session, uint8_t kind, uint16_t value) {
 
 int main(int argc, char **argv) {
   FILE *file = argc > 1 ? fopen(argv[1], "rb") : stdin;
-  static struct log first;
-  struct session session = {START, 0, 0, 0, {&first}};
+  struct session session = {START, 0, 0, 0};
   uint8_t message[4];
 
   for (unsigned number = 0; file && number < 8; number++) {
