@@ -45,7 +45,7 @@ _HARD_STOP_S: Final = 5.0
 _LEAVE_S: Final = 15.0
 """How long ranks may take to leave once the root has said how the epoch ended."""
 _READ_BYTES: Final = 1 << 16
-_TAIL_CHARS: Final = 2000
+_TAIL_BYTES: Final = 2000
 _START_FAILURES_MAX: Final = 2
 
 
@@ -147,6 +147,7 @@ class Launch:
         """Children that this process had before: none of our business."""
         self._capture = Capture(out / "logs" / "mpirun.log")
         self._executed = 0
+        self._tail = b""
         self._start_failures = 0
 
     def run(self) -> ExitCode:
@@ -175,6 +176,7 @@ class Launch:
 
     def _run_epoch(self, run_dir: Path) -> EpochEnd:
         make_folder(run_dir)
+        self._tail = b""
         used = (self._clock.monotonic() - self._began, self._executed)
         files = short_path(run_dir)
         plan = plans.write_plan(_plan(self._config, self._program, run_dir, os.getpid(), used))
@@ -191,11 +193,11 @@ class Launch:
         finally:
             processes.kill_group(child)
             code, _ = processes.reap(child)
-            tail = self._read_output(child)
+            self._read_output(child)
             assert child.stdout is not None
             child.stdout.close()
             self._end_below()
-        return EpochEnd(code, heard, silent, tail)
+        return EpochEnd(code, heard, silent, self._tail.decode("utf-8", "replace"))
 
     def _supervise(self, child: subprocess.Popen[bytes], run_dir: Path) -> tuple[bool, bool]:
         """Return (the root was heard, it fell silent) when mpirun has ended or must end."""
@@ -232,15 +234,13 @@ class Launch:
             self._tell(f"{self._signals.last}: stopping at once")
             plans.write_visible(run_dir / plans.REQUEST, b"stop")
 
-    def _read_output(self, child: subprocess.Popen[bytes]) -> str:
-        """Move mpirun's output into its log; return the last of it."""
+    def _read_output(self, child: subprocess.Popen[bytes]) -> None:
+        """Move mpirun's output into its log, and remember the last of it."""
         assert child.stdout is not None
-        tail = b""
         with contextlib.suppress(BlockingIOError):
             while data := os.read(child.stdout.fileno(), _READ_BYTES):
                 self._capture.write(data)
-                tail = (tail + data)[-_TAIL_CHARS:]
-        return tail.decode("utf-8", "replace")
+                self._tail = (self._tail + data)[-_TAIL_BYTES:]
 
     def _end_below(self) -> None:
         """End and reap everything that the epoch started: with its parents dead it is ours."""

@@ -1,0 +1,184 @@
+"""The launcher against programs that play mpirun: what it does about every kind of end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from symfleet.clock import SystemClock
+from symfleet.config.model import CampaignConfig, Output, Resources, Stop, Target
+from symfleet.errors import (
+    ExitCode,
+    HostError,
+    IntegrityError,
+    InternalError,
+    SymfleetError,
+)
+from symfleet.runtime import launcher
+from symfleet.runtime.stores import EpochSummary
+
+PRELUDE = "import json, os, signal, subprocess, sys, time\nfrom pathlib import Path\n"
+BEAT = "Path(run_dir, 'beat').write_text('1')\n"
+
+
+class Skipping(SystemClock):
+    """Waits for nobody: sleeping moves its own time."""
+
+    def __init__(self) -> None:
+        self.skipped_s = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.skipped_s
+
+    def sleep(self, seconds: float) -> None:
+        self.skipped_s += seconds
+
+
+class Listener:
+    """Remembers what was told; `on_tick` is called while mpirun runs."""
+
+    def __init__(self, on_tick: Callable[[], None] = lambda: None) -> None:
+        self.lines: list[str] = []
+        self._on_tick = on_tick
+
+    def ticked(self, now: float) -> None:
+        self._on_tick()
+
+    def told(self, line: str) -> None:
+        self.lines.append(line)
+
+
+class Stage:
+    """Runs a launcher whose mpirun is `body`."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.out = tmp_path / "out"
+        self.stop = Stop()
+        self.clock = Skipping()
+        self.listener = Listener()
+        self._monkeypatch = monkeypatch
+        self.starts = tmp_path / "starts"
+        monkeypatch.setattr(launcher, "mpi_world_size", lambda: None)
+
+    def play(self, body: str) -> ExitCode:
+        record = f"open({str(self.starts)!r}, 'a').write('x')\n"
+        script = f"{PRELUDE}run_dir = sys.argv[1]\n{record}{body}"
+
+        def command(mpirun: str, ranks: int, files: Path, plan: Path) -> list[str]:
+            return [sys.executable, "-c", script, str(plan.parent)]
+
+        self._monkeypatch.setattr(launcher, "mpirun_command", command)
+        config = CampaignConfig(
+            target=Target(argv=("/bin/true",), keep="all", engine="symcc"),
+            resources=Resources(jobs=2),
+            stop=self.stop,
+            output=Output(out_dir=str(self.out)),
+        )
+        return launcher.run_campaign(config, observer=self.listener, clock=self.clock)
+
+    @property
+    def launches(self) -> int:
+        return len(self.starts.read_text())
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    return Stage(tmp_path, monkeypatch)
+
+
+def test_a_job_that_dies_again_and_again_is_given_up_with_its_story(stage: Stage) -> None:
+    with pytest.raises(InternalError) as caught:
+        stage.play(BEAT + "print('the story', flush=True); os.kill(os.getpid(), signal.SIGKILL)")
+    assert stage.launches == 5
+    assert stage.clock.skipped_s == pytest.approx(1 + 2 + 4 + 8, abs=1)
+    assert not (stage.out / ".run").exists()
+    assert "the story" in caught.value.why
+
+
+def test_an_mpirun_that_cannot_start_is_an_error_of_the_host(stage: Stage) -> None:
+    with pytest.raises(HostError, match="mpirun cannot start") as caught:
+        stage.play("sys.exit('no such option')")
+    assert "no such option" in caught.value.why
+    assert stage.launches == 2
+
+
+@pytest.mark.parametrize("family", [IntegrityError, HostError])
+def test_an_error_of_the_root_is_told_and_not_tried_again(
+    stage: Stage, family: type[SymfleetError]
+) -> None:
+    code = int(family.exit_code)
+    outcome = (
+        f"outcome = dict(exit_code={code}, reason={family.__name__!r}, what='it broke',"
+        " where='row 7', why='x', hint='y')\n"
+        "Path(run_dir, 'outcome.json').write_text(json.dumps(outcome))\n"
+    )
+    with pytest.raises(family, match="it broke") as caught:
+        stage.play(BEAT + outcome + "os.kill(os.getpid(), signal.SIGKILL)")
+    assert caught.value.where == "row 7"
+    assert stage.launches == 1
+
+
+def test_a_root_that_falls_silent_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symfleet.runtime.restarts.SILENCE_S", 0.3)
+    with pytest.raises(InternalError):
+        stage.play(BEAT + "time.sleep(600)")
+    assert stage.listener.lines.count("the root is silent: the job is ended and started again") == 5
+
+
+def test_what_mpirun_leaves_running_is_ended(stage: Stage, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    orphan = (
+        "child = subprocess.Popen(['sleep', '600'], start_new_session=True,"
+        " stdout=subprocess.DEVNULL)\n"
+        f"open({str(pids)!r}, 'a').write(f'{{child.pid}}\\n')\nos._exit(1)\n"
+    )
+    with pytest.raises(HostError):
+        stage.play(orphan)
+    left = pids.read_text().split()
+    assert len(left) == 2
+    assert not [pid for pid in left if Path("/proc", pid, "exe").exists()]
+
+
+def test_signals_become_requests_and_a_second_one_is_final(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launcher, "_HARD_STOP_S", 0.3)
+    ready = stage.out / "ready"
+    sent: list[str] = []
+
+    def on_tick() -> None:
+        heard = stage.listener.lines
+        if ready.exists() and len(sent) == 0:
+            sent.append("first")
+            os.kill(os.getpid(), signal.SIGTERM)
+        elif len(sent) == 1 and heard and requests() == "drain":
+            sent.append("second")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def requests() -> str:
+        (run_dir,) = (stage.out / ".run").iterdir()
+        return (run_dir / "request").read_text()
+
+    stage.listener = Listener(on_tick)
+    began = time.monotonic()
+    assert stage.play(f"open({str(ready)!r}, 'w')\ntime.sleep(600)") is ExitCode.DONE
+    assert time.monotonic() - began < 10
+    assert sent == ["first", "second"]
+    assert stage.launches == 1
+
+
+@pytest.mark.parametrize(("crashes", "wanted"), [(0, ExitCode.DONE), (3, ExitCode.CRASHES_FOUND)])
+def test_crashes_fail_a_launch_that_asks_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, crashes: int, wanted: ExitCode
+) -> None:
+    stage = Stage(tmp_path, monkeypatch)
+    summaries = iter([None, EpochSummary(1, "quiescent", 0, 5, crashes)])
+    monkeypatch.setattr(launcher, "read_summary", lambda out: next(summaries))
+    stage.stop = Stop(fail_on_crash=True)
+    assert stage.play(BEAT) is wanted
