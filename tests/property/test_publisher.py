@@ -225,6 +225,22 @@ def test_what_is_no_file_under_a_digest_is_set_aside(tmp_path: Path, kind_of_fil
     assert elsewhere.read_bytes() == outbox.rows[0].data
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_nothing_is_written_through_what_stands_in_the_place_of_a_folder(
+    tmp_path: Path, is_link: bool
+) -> None:
+    outbox = outbox_of([SinkKind.CORPUS])
+    folder = sink_folder(tmp_path, SinkKind.CORPUS)
+    folder.mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    victim = folder / outbox.rows[0].input_id[:2]
+    victim.symlink_to(elsewhere) if is_link else victim.write_bytes(b"in the way")
+    assert finish(tmp_path, outbox, SinkKind.CORPUS, 0) == (1, 1)
+    assert files_below(tmp_path, SinkKind.CORPUS) == expected(outbox, SinkKind.CORPUS, 1)
+    assert list(elsewhere.iterdir()) == []
+
+
 @pytest.mark.guarantee("A1")
 def test_bytes_of_the_ledger_that_lost_their_digest_are_published_nowhere(tmp_path: Path) -> None:
     row = artefact(1, SinkKind.CORPUS, b"true")

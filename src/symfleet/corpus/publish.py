@@ -67,13 +67,27 @@ class Folder:
     def put(self, file: ProjectedFile) -> bool:
         """Put one file in place unless it is there; return whether anything was written."""
         path = self.folder / file.path
+        if path.parent not in self._made:
+            self._make_place(path.parent)
+            self._made.add(path.parent)
         if self._holds(path, file):
             return False
-        if path.parent not in self._made:
-            make_folder(path.parent)
-            self._made.add(path.parent)
         write_file(path, file.data, durable=False, staging=self._staging, mode=file.mode)
         return True
+
+    def _make_place(self, folder: Path) -> None:
+        """Make the folder of a file; what has its name but is no folder of ours is set aside, so
+        that nothing is written through a link to elsewhere."""
+        try:
+            is_folder = stat.S_ISDIR(folder.lstat().st_mode)
+        except FileNotFoundError:
+            is_folder = True
+        except OSError as error:
+            raise io_failure(error, "a sink's folder cannot be read", str(folder)) from error
+        if not is_folder:
+            self._set_aside(folder)
+            self.repaired += 1
+        make_folder(folder)
 
     def _holds(self, path: Path, file: ProjectedFile) -> bool:
         try:

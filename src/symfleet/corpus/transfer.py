@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from symfleet.corpus.admission import printable_path
 from symfleet.corpus.durable import make_folder, sync_filesystem, write_file
 from symfleet.corpus.inbox import drop_input
 from symfleet.corpus.scan import Skip, judge, read_input
@@ -48,7 +49,7 @@ def add_files(out: Path, places: Iterable[Path], input_bytes_max: int) -> Iterat
             reading = read_input(str(path), input_bytes_max)
             skip = judge(path.name, reading, input_bytes_max)
             taken = drop_input(out, reading.data) if skip is None else None
-            yield Taken(str(path), taken, skip)
+            yield Taken(printable_path(str(path)), taken, skip)
 
 
 def export_corpus(reader: CorpusReader, folder: Path) -> list[InputId]:
