@@ -76,8 +76,8 @@ ForkServer::ForkServer(TargetSpec wanted, const Limits &bounds, SharedTable &sha
     : spec(std::move(wanted)), limits(bounds), table(shared), input(file) {
   resolveTarget();
   std::string path = spec.workFolder + "/output";
-  output =
-      FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+  constexpr int Flags = O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC;
+  output = TemporaryFile(path, ::open(path.c_str(), Flags, 0600));
   if (!output)
     throw Failure(FailureReason::Internal, "cannot create " + path + ": " + std::strerror(errno),
                   "the work folder must be writable");
@@ -86,10 +86,7 @@ ForkServer::ForkServer(TargetSpec wanted, const Limits &bounds, SharedTable &sha
   start();
 }
 
-ForkServer::~ForkServer() {
-  stop();
-  ::unlink((spec.workFolder + "/output").c_str());
-}
+ForkServer::~ForkServer() { stop(); }
 
 uint32_t ForkServer::edges() const {
   return uint32_t(std::min<uint64_t>(greeting.edges, table.edgesCap()));

@@ -15,23 +15,26 @@ constexpr int Usage = 64;
 constexpr int Internal = 70;
 
 void addLimits(CLI::App &app, sf::Limits &limits) {
-  auto add = [&](const char *name, uint64_t &value, const char *text) {
-    app.add_option(name, value, text)->capture_default_str()->group("Limits");
+  auto add = [&](const char *name, uint64_t &value, double least, const char *text) {
+    app.add_option(name, value, text)
+        ->check(CLI::Range(least, 1e12))
+        ->capture_default_str()
+        ->group("Limits");
   };
-  add("--wall-ms", limits.wallMs, "Wall time of one run of the target");
-  add("--cpu-ms", limits.cpuMs, "CPU time of one run of the target");
-  add("--rss-mib", limits.rssMib, "Resident memory of one run of the target");
-  add("--output-kib", limits.outputKib, "Size of a file that the target writes");
-  add("--open-files", limits.openFiles, "Open files of the target");
-  add("--rows", limits.rows, "Expression rows of one recording");
-  add("--events", limits.events, "Branch events of one recording");
-  add("--solver-rlimit", limits.solverRlimit, "Z3's counted units for one query");
-  add("--solver-ms", limits.solverMs, "Wall time of one query; 0 = unlimited");
-  add("--goals", limits.goals, "Goals given to the solvers for one input");
-  add("--execution-ms", limits.executionMs, "Wall time for one input; 0 = unlimited");
-  add("--children", limits.children, "Children of one input");
-  add("--result-mib", limits.resultMib, "Size of all children of one input");
-  add("--input-bytes", limits.inputBytes, "Longest input");
+  add("--wall-ms", limits.wallMs, 1, "Wall time of one run of the target");
+  add("--cpu-ms", limits.cpuMs, 1, "CPU time of one run of the target");
+  add("--rss-mib", limits.rssMib, 1, "Resident memory of one run of the target");
+  add("--output-kib", limits.outputKib, 1, "Size of a file that the target writes");
+  add("--open-files", limits.openFiles, 16, "Open files of the target");
+  add("--rows", limits.rows, 16, "Expression rows of one recording");
+  add("--events", limits.events, 16, "Branch events of one recording");
+  add("--solver-rlimit", limits.solverRlimit, 1, "Z3's counted units for one query");
+  add("--solver-ms", limits.solverMs, 0, "Wall time of one query; 0 = unlimited");
+  add("--goals", limits.goals, 1, "Goals given to the solvers for one input");
+  add("--execution-ms", limits.executionMs, 0, "Wall time for one input; 0 = unlimited");
+  add("--children", limits.children, 1, "Children of one input");
+  add("--result-mib", limits.resultMib, 1, "Size of all children of one input");
+  add("--input-bytes", limits.inputBytes, 0, "Longest input");
 }
 
 int run(int argc, char **argv) {

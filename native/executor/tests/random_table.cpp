@@ -183,7 +183,7 @@ uint64_t referenceBinary(const sf_row &row, uint64_t x, uint64_t y) {
   case SF_OP_SSUBO:
     return !fits(sx - sy, bits, true);
   case SF_OP_UMULO:
-    return bits < 64 ? !fits(ux * uy, bits, false) : __builtin_mul_overflow_p(x, y, uint64_t(0));
+    return x != 0 && y > narrow(-1, bits) / x;
   default:
     return !fits(sx * sy, bits, true); // SF_OP_SMULO
   }
