@@ -6,6 +6,7 @@ names its row. The start check raises the first one; the full audit goes on and 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sqlite3
 from collections import Counter
@@ -29,7 +30,16 @@ from symfleet.ledger.tally import (
     kept_flags,
 )
 from symfleet.ledger.turn_frontier import verify_row
-from symfleet.types import CampaignId, Epoch, Incarnation, InputId, StateId, WorkId
+from symfleet.types import (
+    CampaignId,
+    Epoch,
+    Incarnation,
+    InputId,
+    Outcome,
+    SinkKind,
+    StateId,
+    WorkId,
+)
 
 CHAIN_CHECKED_AT_START: Final = 1000
 _PAGE_ROWS: Final = 512
@@ -210,6 +220,9 @@ def _open_findings(connection: sqlite3.Connection, counts: Counter[str]) -> Iter
         for row in connection.execute(_SQL[block]):
             counts[row[4]] += 1
             yield from _row_findings(*row[1:4], *row[5:7])
+            if row[7] != row[0]:
+                detail = "its work id does not lead to it"
+                yield Finding("an index is damaged", f"work {row[1].hex()}", detail)
 
 
 def _row_findings(
@@ -235,9 +248,12 @@ def audit_all(connection: sqlite3.Connection, campaign: CampaignId) -> Iterator[
         yield from _guarded("work", _audit_work(connection))
         walk = DecisionWalk(connection, campaign, 0)
         yield from _guarded("decisions", walk.run())
+        yield from _guarded("artefacts", _audit_artefacts(connection))
         yield from _guarded("counts", _audit_counts(connection, walk.sums))
     finally:
-        connection.execute(_READ["end"])
+        # Ending the transaction may meet the damage once more; it has been told.
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute(_READ["end"])
 
 
 def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -303,6 +319,27 @@ def _row_id_findings(
     except DataError as error:
         what = "a work row is not what its ids say"
         yield Finding(what, f"work {work_id.hex()}", f"{error.what}: {error.why}")
+
+
+def _audit_artefacts(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """The outbox has no gaps, counts within its kinds, and follows the decisions."""
+    decision = 0
+    nth: Counter[SinkKind] = Counter()
+    for number, row in enumerate(connection.execute(_SQL["artefacts"]), start=1):
+        kind = SinkKind(row[1])
+        nth[kind] += 1
+        where = f"artefact {row[0]}"
+        if (row[0], row[2]) != (number, nth[kind]):
+            yield Finding(
+                "artefacts are missing", where, f"expected {number}, {nth[kind]} of {kind}"
+            )
+            return
+        outcome = Outcome(row[4])
+        if kind is not SinkKind.CORPUS and planning.artefact_kind(outcome) is not kind:
+            yield Finding("an artefact is of another kind", where, f"{outcome} in {kind}")
+        if row[3] and row[3] < decision:
+            yield Finding("artefacts do not follow the decisions", where, f"decision {row[3]}")
+        decision = max(decision, row[3])
 
 
 def _audit_counts(

@@ -33,6 +33,7 @@ def decide(turn: Turn, decide: Decide) -> Decided:
     standing = turn.standing
     found = turn.cursor.execute(_FIND_WORK, (bytes.fromhex(decide.work_id),)).fetchone()
     if found is None or (found[2], found[3]) != (decide.token.epoch, decide.token.fence):
+        turn.not_held(decide.work_id, decide.token)
         return Decided("stale")
     work, state, epoch, _, coordinator, input_row, suspect, decision, digest = found
     if digest is None:

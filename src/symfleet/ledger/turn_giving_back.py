@@ -27,6 +27,8 @@ def _held(turn: Turn, work_id: WorkId, token: FencingToken) -> _Held | None:
         return None
     key = (bytes.fromhex(work_id), token.epoch, token.fence)
     found: _Held | None = turn.cursor.execute(_HELD_WORK, key).fetchone()
+    if found is None:
+        turn.not_held(work_id, token)
     return found
 
 
@@ -71,6 +73,7 @@ def _give_back(turn: Turn, release: Release) -> Changed:
         return Changed(changed=False)
     key = (bytes.fromhex(release.work_id), token.epoch, token.fence)
     if turn.cursor.execute(_GIVE_BACK, key).rowcount != 1:
+        turn.not_held(release.work_id, token)
         return Changed(changed=False)
     _left(turn, poisoned=False)
     return Changed(changed=True)

@@ -12,16 +12,17 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from symfleet.errors import InternalError
+from symfleet.errors import IntegrityError, InternalError
 from symfleet.ledger import plan as planning
 from symfleet.ledger.standing import Standing
 from symfleet.ledger.statements import load
-from symfleet.types import InputId, Outcome, SinkKind, StateId, WorkId
+from symfleet.types import FencingToken, InputId, Outcome, SinkKind, StateId, WorkId
 
 _SQL: Final = load("turn")
 _PUT_INPUT: Final = _SQL["put_input"]
 _FIND_INPUT: Final = _SQL["find_input"]
 _PUT_WORK: Final = _SQL["put_work"]
+_HOLDS: Final = _SQL["holds"]
 _PUT_ARTEFACT: Final = _SQL["put_artefact"]
 
 
@@ -94,6 +95,19 @@ class Turn:
             case SinkKind.HANGS:
                 standing.hangs = nth
         return True
+
+    def not_held(self, work_id: WorkId, token: FencingToken) -> None:
+        """Make sure that nobody holds a row that was not found by its id: it is looked for among
+        the leased rows, which are few, in another index. Damage must not look like a stale token
+        (C9)."""
+        key = (bytes.fromhex(work_id), token.epoch, token.fence)
+        if self.cursor.execute(_HOLDS, key).fetchone() is not None:
+            raise IntegrityError(
+                "an index of the ledger is damaged",
+                where=f"work {work_id}",
+                why="the row is leased under this token, but its id does not lead to it",
+                hint="nothing was changed; run `symfleet verify`",
+            )
 
     def change_one(self, statement: str, values: tuple[object, ...]) -> None:
         """Write exactly one row."""

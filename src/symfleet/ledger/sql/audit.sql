@@ -30,22 +30,26 @@ SELECT i.data FROM inputs AS i JOIN artefacts AS a ON a.input = i.input
 WHERE i.digest = ? AND a.kind = 'corpus'
 
 -- name: frontier_rows
-SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data,
+    (SELECT x.work FROM work AS x WHERE x.work_id = w.work_id)
 FROM work AS w INDEXED BY work_frontier LEFT JOIN inputs AS i ON i.input = w.input
 WHERE w.state = 'pending' AND w.suspect = 0
 
 -- name: suspect_rows
-SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data,
+    (SELECT x.work FROM work AS x WHERE x.work_id = w.work_id)
 FROM work AS w INDEXED BY work_suspects LEFT JOIN inputs AS i ON i.input = w.input
 WHERE w.state = 'pending' AND w.suspect = 1
 
 -- name: leased_rows
-SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data,
+    (SELECT x.work FROM work AS x WHERE x.work_id = w.work_id)
 FROM work AS w INDEXED BY work_leased LEFT JOIN inputs AS i ON i.input = w.input
 WHERE w.state = 'leased'
 
 -- name: deferred_rows
-SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data
+SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data,
+    (SELECT x.work FROM work AS x WHERE x.work_id = w.work_id)
 FROM work AS w INDEXED BY work_deferred LEFT JOIN inputs AS i ON i.input = w.input
 WHERE w.state = 'deferred'
 
@@ -61,6 +65,9 @@ WHERE w.work > ? ORDER BY w.work LIMIT ?
 
 -- name: states
 SELECT state, suspect, count(*) FROM work GROUP BY state, suspect
+
+-- name: artefacts
+SELECT artefact, kind, nth, decision, outcome, how FROM artefacts ORDER BY artefact
 
 -- name: artefact_kinds
 SELECT kind, count(*), max(nth) FROM artefacts GROUP BY kind

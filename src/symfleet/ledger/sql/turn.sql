@@ -79,6 +79,10 @@ WHERE work = ? AND state = 'leased' AND epoch = ? AND fence = ?
 SELECT work, coordinator, losses, suspect, deferrals, place, detail FROM work
 WHERE work_id = ? AND state = 'leased' AND epoch = ? AND fence = ?
 
+-- name: holds
+SELECT 1 FROM work INDEXED BY work_leased
+WHERE state = 'leased' AND work_id = ? AND epoch = ? AND fence = ?
+
 -- name: give_back
 UPDATE work SET state = 'pending' WHERE work_id = ? AND state = 'leased' AND epoch = ? AND fence = ?
 
