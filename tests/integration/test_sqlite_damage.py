@@ -160,6 +160,21 @@ def test_a_flipped_byte_of_an_open_input_is_refused_at_start(out: Path) -> None:
     )
 
 
+@pytest.mark.guarantee("A4")
+@pytest.mark.guarantee("C9")
+def test_an_id_that_does_not_lead_to_its_open_row_is_refused(out: Path) -> None:
+    """Ids stand in rows and in indexes; damage in either must not look like unknown work."""
+    path = out / "ledger.db"
+    whole = path.read_bytes()
+    name = bytes.fromhex(admission(OPEN_INPUT).work_id)
+    places = [n for n in range(len(whole)) if whole.startswith(name, n)]
+    assert len(places) >= 3
+    for place in places:
+        flip_byte(path, place + 5)
+        refusal(out)
+        path.write_bytes(whole)
+
+
 @pytest.mark.guarantee("C9")
 def test_a_flipped_byte_elsewhere_is_seen_when_the_row_is_read(out: Path) -> None:
     path = out / "ledger.db"

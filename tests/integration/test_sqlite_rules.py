@@ -13,7 +13,15 @@ from symfleet.errors import InternalError
 from symfleet.ledger import opener
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.ledger.statements import load
-from symfleet.protocol.operations import Admit, Blame, Claim, Claimed, CloseEpoch, CommitQuiescence
+from symfleet.protocol.operations import (
+    Admit,
+    Blame,
+    Claim,
+    Claimed,
+    CloseEpoch,
+    CommitQuiescence,
+    StoreInputs,
+)
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,
@@ -22,7 +30,7 @@ from symfleet.testing.ledgers import (
     decision,
     epoch_request,
 )
-from symfleet.types import Incarnation, SinkKind
+from symfleet.types import Incarnation, SinkKind, input_id_of
 
 REQUEST = opener.OwnerRequest("here", os.getpid(), reserve_bytes=0)
 
@@ -112,6 +120,14 @@ def test_two_leased_rows_of_one_state_cannot_be_stored(ledger: SqliteLedger) -> 
     )
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
         ledger._connection.execute(statement)
+
+
+def test_only_inputs_that_no_row_names_are_dropped(ledger: SqliteLedger) -> None:
+    ledger.run([StoreInputs((b"part of a result that never came", b"kid"))])
+    assert ledger.drop_unnamed() == 1
+    assert ledger.drop_unnamed() == 0
+    assert ledger.input_bytes(input_id_of(b"kid")) == b"kid"
+    assert list(ledger.audit()) == []
 
 
 def test_a_verdict_and_a_quiescence_are_final(tmp_path: Path) -> None:
