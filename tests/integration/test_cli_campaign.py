@@ -242,9 +242,12 @@ def after_the_campaign(bench: Bench) -> None:
     victim = bench.out / "corpus" / exported["inputs"][0][:2] / exported["inputs"][0]
     victim.write_bytes(b"other bytes")
     shutil.rmtree(Path(first["path"]).parent)
+    for name in ("campaign.toml", "README.txt"):
+        (bench.out / name).unlink()
     assert not bench.json("corpus", "verify", "out", code=2)["ok"]
     assert not bench.json("verify", "out", code=2)["ok"]
-    assert bench.json("verify", "out", "--repair")["repaired"] == 4
+    assert bench.json("verify", "out", "--repair")["repaired"] == 6
+    assert "argv = " in (bench.out / "campaign.toml").read_text()
     assert bench.json("verify", "out")["ok"]
     assert [path.read_bytes() for path in (bench.out / "lost+found").iterdir()] == [b"other bytes"]
 

@@ -111,7 +111,8 @@ def reading(out: Path) -> Iterator[LedgerReader]:
 def owning(out: Path) -> Iterator[Ledger]:
     """Open a campaign as its writer; raise BusyError when a job works on it."""
     require_campaign(out)
-    request = OwnerRequest(host=socket.gethostname(), pid=os.getpid())
+    # Somebody waits at the terminal; a live job will not be over in two seconds either.
+    request = OwnerRequest(host=socket.gethostname(), pid=os.getpid(), lock_wait_s=0.3)
     ledger = open_owner(out, request, SystemClock())
     try:
         yield ledger

@@ -14,6 +14,7 @@ from symfleet.cli.campaign import config_of, owning, published_of, reading, repr
 from symfleet.corpus.audit import FileFinding, compare, rebuild
 from symfleet.errors import ExitCode
 from symfleet.ledger.contract import Finding
+from symfleet.observe.restore import restore
 
 Repair = Annotated[
     bool,
@@ -59,6 +60,7 @@ def verify(
             published = published_of(ledger, out)
             reproduction = reproduction_of(config_of(ledger))
             repaired = rebuild(ledger, out.absolute(), reproduction, published)
+            repaired += restore(out, ledger)
     with reading(out) as reader:
         damage = tuple(reader.audit())
         files: tuple[FileFinding, ...] = ()

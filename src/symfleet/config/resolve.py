@@ -17,6 +17,8 @@ from symfleet.config.knob import Value, read_value
 from symfleet.config.model import CampaignConfig
 from symfleet.errors import DataError, UserError
 
+_STORED: Final = "the campaign's stored configuration"
+
 SETTINGS: Final[dict[str, Setting]] = {setting.name: setting for setting in settings()}
 
 
@@ -159,9 +161,9 @@ def parse_toml(source: str) -> CampaignConfig:
     except tomllib.TOMLDecodeError as error:
         raise DataError(
             "a stored configuration cannot be read",
-            where="campaign.toml",
+            where=_STORED,
             why=str(error),
-            hint="`symfleet verify --repair` writes it again from the ledger",
+            hint="use the symfleet that wrote the campaign",
         ) from error
-    flat = _flatten(tables, "campaign.toml")
+    flat = _flatten(tables, _STORED)
     return _build({name: read_value(name, raw, SETTINGS[name].knob) for name, raw in flat.items()})

@@ -32,8 +32,10 @@ files are written from it and can be rebuilt: symfleet verify --repair .
 """
 
 
-def write_readme(out: Path) -> None:
-    """Write README.txt unless it is there already."""
+def write_readme(out: Path) -> bool:
+    """Write README.txt unless it is there already; return whether it was written."""
     path = out / "README.txt"
-    if not path.exists():
-        write_file(path, README.encode(), durable=False)
+    if path.exists():
+        return False
+    write_file(path, README.encode(), durable=False)
+    return True
