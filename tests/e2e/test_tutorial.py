@@ -1,7 +1,7 @@
 """The tutorial's commands, run in its order in an empty folder, say what the page says they say.
 
 Output shown below a command must appear in the same order; numbers and digests may differ, long
-lines may be cut, and `...` stands for any lines. The page's /tmp/first is the test's temporary folder.
+lines may be cut, and `...` stands for any lines. The page's /tmp/first is a temporary folder here.
 """
 
 from __future__ import annotations
