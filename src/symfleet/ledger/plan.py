@@ -189,8 +189,10 @@ def _novelty(
     new = knowledge.new_in(unpack_edges(decide.edges)) if decide.edges else BitMap()
     novel: list[bool] = []
     for child in children:
-        edges = knowledge.new_in(unpack_edges(child.edges)) if child.edges else BitMap()
-        edges -= new
+        if not child.edges:
+            novel.append(False)
+            continue
+        edges = knowledge.new_in(unpack_edges(child.edges)) - new
         novel.append(bool(edges))
         new |= edges
     return tuple(novel), new

@@ -85,9 +85,11 @@ def decide(turn: Turn, decide: Decide) -> Decided:
     standing.changes += 1
     standing.decisions = number
     standing.chain = chain
+    counters = standing.counters
     for name, amount in decision_counts(decide.generated, record).items():
         if amount:
-            standing.count(coordinator, name, amount)
+            key = (coordinator, name)
+            counters[key] = counters.get(key, 0) + amount
     return Decided("completed", number, new_work, plan.kept_ids, record.late, new_edges)
 
 
