@@ -114,6 +114,28 @@ def test_work_that_a_last_scan_finds_vetoes_and_is_executed() -> None:
     assert set(bench.ledger.corpus()) == bench.program.reachable([0])
 
 
+@pytest.mark.guarantee("C10")
+def test_open_work_that_nobody_can_take_opens_no_vote() -> None:
+    bench = CoordinatorBench()
+    turns = [bench.turn(bench.hello()), bench.turn(bench.seed(0)), *bench.wait(5.0)]
+    assert not [a for turn in turns for a in turn.actions if isinstance(a, Scan)]
+    assert bench.ledger.status().states[WorkState.PENDING] == 1
+
+
+@pytest.mark.guarantee("A2")
+@pytest.mark.guarantee("A3")
+def test_an_input_whose_admission_failed_is_not_marked_as_seen() -> None:
+    bench = CoordinatorBench()
+    bench.join()
+    bench.fail_operations = (Admit,)
+    turn = bench.turn(bench.seed(0))
+    assert not [a for a in turn.actions if isinstance(a, ConfirmAdmitted)]
+    bench.fail_operations = ()
+    turn = bench.turn(bench.seed(0))
+    assert [a for a in turn.actions if isinstance(a, ConfirmAdmitted)]
+    assert len(turn.works) == 1
+
+
 @pytest.mark.guarantee("Q3")
 def test_after_commit_nothing_is_admitted_or_marked_as_seen() -> None:
     bench = CoordinatorBench()
