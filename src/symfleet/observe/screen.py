@@ -134,7 +134,7 @@ def _health(report: Report) -> RenderableType:
     found = faults_in(report.this_epoch)
     if report.live and report.live.hosts_paused:
         found = {"paused hosts": len(report.live.hosts_paused), **found}
-    disk = f"disk {amount(report.live.disk_free_mib)} MiB free" if report.live else ""
+    disk = f"disk {report.live.disk_free_mib / 1024:.1f} GiB free" if report.live else ""
     if not found:
         return Text(f"ok  {disk}", style="green")
     shown = ", ".join(f"{name} {count}" for name, count in found.items())

@@ -55,7 +55,7 @@ def test_the_screen_tells_everything_on_80_by_24(out: Path) -> None:
         "100 sat, 50 unsat, 3 timeout, 0 unknown, 9 skipped; solver 50%",
         "60 inversion, 40 smt",
         "5 all_unsat",
-        "ok  disk 5000 MiB free",
+        "ok  disk 4.9 GiB free",
         "rank 1    host1",
         "rank 2    host2",
     ):
