@@ -16,12 +16,14 @@ from symfleet.testing.jobs import Job, Role, until
 from symfleet.testing.programs import ProgramCampaign, faults_of
 
 TREE = Path(__file__).resolve().parent.parent / "programs" / "tree.py"
-NODES = 150
+NODES = 60
 
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Iterator[ProgramCampaign]:
-    made = ProgramCampaign(tmp_path, TREE, {"root": b"0"}, slots=2, seconds=0.03)
+    made = ProgramCampaign(
+        tmp_path, TREE, {"root": b"0"}, slots=2, seconds=0.1, env=[f"NODES={NODES}"]
+    )
     yield made
     made.close()
     assert list(made.tmp.iterdir()) == [], "something is left outside the output folder"
@@ -87,7 +89,7 @@ def test_a_second_signal_stops_at_once(campaign: ProgramCampaign) -> None:
 
 
 def test_a_time_limit_ends_cleanly_and_resume_goes_on(campaign: ProgramCampaign) -> None:
-    job = campaign.job(seconds=0.05, stop=Stop(max_time_s=1.0))
+    job = campaign.job(stop=Stop(max_time_s=1.0))
     assert job.run() == 0, job.story.read_text()
     assert reason(campaign) == "max_time"
     finish(campaign)

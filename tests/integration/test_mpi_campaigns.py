@@ -111,6 +111,29 @@ def test_e4_damaged_bytes_in_the_ledger_end_the_job_and_lose_nothing(make: Make)
 
 
 @pytest.mark.guarantee("A1")
+@pytest.mark.guarantee("Q4")
+def test_e4_damage_that_appears_while_a_job_runs_stops_all_workers(make: Make) -> None:
+    campaign = make("none", **{f"seed{n:02}": b"%d" % n for n in range(12)})
+    campaign.seconds = 0.4
+    job = campaign.job(advanced=Advanced(prefetch=0))
+    job.start()
+    campaign.wait_for_decision(job)
+    with campaign.reader() as reader:
+        last = list(reader.corpus())[-1]
+    campaign.tamper(
+        "UPDATE inputs SET data = ? WHERE digest = ?", [b"exchanged", bytes.fromhex(last)]
+    )
+    assert job.wait() == 70, job.story.read_text()
+    assert last in job.story.read_text()
+    assert last not in campaign.runs()
+    with campaign.reader() as reader:
+        status = reader.status()
+    assert acks(status) == [(2, 2)]
+    assert status.epoch is not None
+    assert status.epoch.exit_code == 70
+
+
+@pytest.mark.guarantee("A1")
 def test_e4_a_seed_with_a_false_name_is_refused_and_the_rest_goes_on(make: Make) -> None:
     false_name = input_id_of(b"another")
     campaign = make("none", **{false_name: b"this", "honest": b"that"})

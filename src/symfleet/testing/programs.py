@@ -52,8 +52,10 @@ class ProgramCampaign:
         *,
         slots: int = 2,
         seconds: float = 0.0,
+        env: Sequence[str] = (),
     ) -> None:
-        """Write `seeds` (name -> bytes) below `folder`; nothing is launched yet."""
+        """Write `seeds` (name -> bytes) below `folder`; nothing is launched yet. `env`: more
+        variables of the program (NAME=VALUE)."""
         self.folder = folder
         self.out = folder / "out"
         self.seeds = folder / "seeds"
@@ -62,6 +64,7 @@ class ProgramCampaign:
         self.program = program
         self.slots = slots
         self.seconds = seconds
+        self.env = tuple(env)
         self.jobs: list[Job] = []
         for made in (self.seeds, self.tmp):
             made.mkdir(parents=True)
@@ -85,7 +88,7 @@ class ProgramCampaign:
                 keep="all",
                 engine="command",
                 engine_command=words,
-                env=(f"RUNS={self.log}", f"SECONDS={takes:g}"),
+                env=(f"RUNS={self.log}", f"SECONDS={takes:g}", *self.env),
             ),
             resources=Resources(jobs=self.slots),
             # A program that sleeps must not look like one that hangs.
