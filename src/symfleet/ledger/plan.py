@@ -127,7 +127,7 @@ def damaged(error: DataError, row: str) -> IntegrityError:
     return IntegrityError(
         "the ledger is damaged",
         where=row,
-        why=f"{error.what}: {error.why}",
+        why=f"{error.what} ({error.where}): {error.why}",
         hint="nothing was changed; run `symfleet verify`, then restore a backup of the ledger",
     )
 
