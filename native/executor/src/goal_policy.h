@@ -34,6 +34,7 @@ public:
 
 private:
   static constexpr size_t EntriesMax = 1u << 20;
+  static constexpr uint32_t AlwaysVisits = 16;
   // Small programs reach the same branch by other ways more often than a few
   // times before one of these ways is the interesting one.
   static constexpr uint32_t AlwaysTried = 16;
