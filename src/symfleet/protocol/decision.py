@@ -27,8 +27,14 @@ from symfleet.protocol.operations import Child, Decide, FollowUp, Lease
 from symfleet.protocol.parts import Parts
 from symfleet.protocol.result_frames import children_digest
 from symfleet.protocol.setup import Knobs
-from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
-from symfleet.types import GenerationId, Keep, Outcome, input_id_of
+from symfleet.protocol.work import (
+    WorkItem,
+    encode_item,
+    state_id_of,
+    work_id_of,
+    work_id_of_payload,
+)
+from symfleet.types import GenerationId, Keep, Outcome, StateId, input_id_of
 
 _COUNT_MAX: Final = 2**63 - 1
 _SITE_MAX: Final = 2**64 - 1
@@ -214,15 +220,14 @@ def to_decide(
 
 
 def _child(report: ChildReport, generation: GenerationId) -> Child:
-    item = WorkItem(generation, report.digest)
-    # Without a strategy both ids are the same, and one hash is enough.
-    work_id = work_id_of(item)
+    payload = encode_item(WorkItem(generation, report.digest))
+    work_id = work_id_of_payload(payload)
     return Child(
         input_id=report.digest,
         data=report.data,
         work_id=work_id,
-        state_id=state_id_of(item),
-        payload=encode_item(item),
+        state_id=StateId(work_id),  # without a strategy both are the same by definition
+        payload=payload,
         how=report.how,
         site=report.site,
         direction=report.direction,
