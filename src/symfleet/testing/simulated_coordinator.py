@@ -123,6 +123,8 @@ class SimulatedCoordinator:
 
     def _crash_point(self) -> None:
         chance = self._world.plan.coordinator_dies / 4
+        if self.finish is not None:
+            return  # this epoch has ended; a second death would end the next one's launch
         if chance and self._draw.random() < chance and self._world.spend("root dies"):
             raise Crash
 
