@@ -23,8 +23,10 @@ python_names='python3 python3.13 python3.12 python3.11'
 download_ms=0
 build_ms=0
 
-# A calling environment must not lead our interpreter astray.
+# A calling environment must not lead our interpreter astray, least of all into .venv to remake it.
 unset PYTHONHOME PYTHONPATH VIRTUAL_ENV CDPATH
+PATH=$(printf '%s' "$PATH" | tr ':' '\n' | grep -vxF "$venv/bin" | tr '\n' ':')
+PATH=${PATH%:}
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 say() { printf 'symfleet.sh: %s\n' "$*" >&2; }
@@ -174,7 +176,7 @@ digest() { sha256sum | cut -d' ' -f1; }
 
 environment_digest() {
   {
-    echo "$root" "$(find_python)"
+    echo "$root"
     cat "$lock" "$root/pyproject.toml"
   } | digest
 }
@@ -206,12 +208,11 @@ follow_pip_configuration() {
 make_environment() {
   start=$(now_ms)
   say 'making .venv from requirements.lock'
-  python=$(find_python)
-  if [ ! -x "$venv/bin/python" ] ||
-    [ "$(cat "$venv/.symfleet-base" 2>/dev/null)" != "$root $python" ]; then
+  # One that works is kept, whichever Python the caller has first on PATH; a moved one does not work.
+  if [ "$(cat "$venv/.symfleet-root" 2>/dev/null)" != "$root" ] || ! python_is_usable "$venv/bin/python"; then
     rm -rf "$venv"
-    "$python" -m venv "$venv"
-    echo "$root $python" >"$venv/.symfleet-base"
+    "$(find_python)" -m venv "$venv"
+    echo "$root" >"$venv/.symfleet-root"
   fi
   rm -f "$venv/.symfleet-stamp"
   awk '/^uv==/ { found = 1 } found { print } found && !/\\$/ { exit }' "$lock" |

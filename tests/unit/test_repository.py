@@ -52,6 +52,7 @@ def test_missing_packages_are_named_to_who_may_not_install_them(tmp_path: Path) 
         "touch",
         "flock",
         "cut",
+        "grep",
         "sha256sum",
     ):
         (tools / name).symlink_to(f"/usr/bin/{name}")
