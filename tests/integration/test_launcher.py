@@ -182,3 +182,16 @@ def test_crashes_fail_a_launch_that_asks_for_it(
     monkeypatch.setattr(launcher, "read_summary", lambda out: next(summaries))
     stage.stop = Stop(fail_on_crash=True)
     assert stage.play(BEAT) is wanted
+
+
+def test_a_rank_that_dies_in_the_start_is_not_waited_for(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launcher, "_TICK_S", 0.02)
+    ranks = (
+        "ranks = [subprocess.Popen(['sleep', '600']) for _ in range(3)]\n"
+        "time.sleep(0.3); ranks[1].kill(); ranks[1].wait(); time.sleep(600)\n"
+    )
+    with pytest.raises(InternalError):
+        stage.play(ranks)
+    assert stage.listener.lines.count("a process died while the job was starting") == 5

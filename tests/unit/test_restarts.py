@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from symfleet.runtime.restarts import SILENCE_S, BeatWatch, RestartPolicy
+from symfleet.runtime.plan import OPENING
+from symfleet.runtime.restarts import OPENING_S, SILENCE_S, BeatWatch, RestartPolicy
 
 
 def test_a_crash_after_a_decision_is_followed_at_once_for_ever() -> None:
@@ -27,9 +28,16 @@ def test_a_decision_forgives_what_came_before() -> None:
 def test_silence_counts_from_the_last_new_beat() -> None:
     watch = BeatWatch(100.0)
     assert not watch.is_silent(b"", 100.0 + SILENCE_S - 1)
-    assert not watch.heard
+    before = watch.heard
     assert not watch.is_silent(b"1", 100.0 + SILENCE_S)
-    assert watch.heard
+    assert (before, watch.heard) == (False, True)
     assert not watch.is_silent(b"1", 100.0 + 2 * SILENCE_S - 1)
     assert watch.is_silent(b"1", 100.0 + 2 * SILENCE_S)
     assert not watch.is_silent(b"2", 100.0 + 2 * SILENCE_S)
+
+
+def test_opening_a_ledger_may_take_longer_than_a_turn() -> None:
+    watch = BeatWatch(100.0)
+    assert not watch.is_silent(OPENING, 101.0)
+    assert not watch.is_silent(OPENING, 101.0 + OPENING_S - 1)
+    assert watch.is_silent(OPENING, 101.0 + OPENING_S)

@@ -56,16 +56,25 @@ def become_subreaper() -> None:
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def children_of_self() -> list[int]:
-    """Return the process ids of all direct children, zombies included."""
+def children_of(pid: int) -> list[int]:
+    """Return the process ids of all direct children of a process, zombies included."""
     pids: list[int] = []
-    for task in Path("/proc/self/task").iterdir():
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:  # it has just ended
+        return pids
+    for task in tasks:
         try:
             text = (task / "children").read_text()
         except OSError:  # the thread has just ended
             continue
         pids += [int(word) for word in text.split()]
     return pids
+
+
+def children_of_self() -> list[int]:
+    """Return the process ids of all direct children, zombies included."""
+    return children_of(os.getpid())
 
 
 def end_adopted(own: Collection[int]) -> int:

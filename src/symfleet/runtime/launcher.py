@@ -189,7 +189,7 @@ class Launch:
             stderr=subprocess.STDOUT,
         )
         try:
-            heard, silent = self._supervise(child, run_dir)
+            heard, silent = self._supervise(child, run_dir, ranks)
         finally:
             processes.kill_group(child)
             code, _ = processes.reap(child)
@@ -199,12 +199,14 @@ class Launch:
             self._end_below()
         return EpochEnd(code, heard, silent, self._tail.decode("utf-8", "replace"))
 
-    def _supervise(self, child: subprocess.Popen[bytes], run_dir: Path) -> tuple[bool, bool]:
+    def _supervise(
+        self, child: subprocess.Popen[bytes], run_dir: Path, ranks: int
+    ) -> tuple[bool, bool]:
         """Return (the root was heard, it fell silent) when mpirun has ended or must end."""
         assert child.stdout is not None
         os.set_blocking(child.stdout.fileno(), False)
         beats = BeatWatch(self._clock.monotonic())
-        asked = 0
+        asked = started = 0
         end_at: float | None = None
         while not processes.has_ended(child):
             select.select([child.stdout], [], [], _TICK_S)
@@ -221,6 +223,13 @@ class Launch:
             if beats.is_silent(plans.read_beat(run_dir), now):
                 self._tell("the root is silent: the job is ended and started again")
                 return beats.heard, True
+            if not beats.heard:
+                # MPI's start is collective: the others would wait for a rank that died in it.
+                alive = len(processes.children_of(child.pid))
+                if alive < started == ranks and not processes.has_ended(child):
+                    self._tell("a process died while the job was starting")
+                    return False, False
+                started = max(started, alive)
             with contextlib.suppress(OSError):  # the terminal may be gone
                 self._observer.ticked(now)
         beats.is_silent(plans.read_beat(run_dir), self._clock.monotonic())

@@ -30,6 +30,9 @@ REQUEST: Final = "request"
 BEAT: Final = "beat"
 OUTCOME: Final = "outcome.json"
 
+OPENING: Final = b"0"
+"""The first beat: MPI is up, the root opens the ledger, which may take long after a bad end."""
+
 
 class EpochPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that a rank needs before it has heard anything."""
@@ -139,6 +142,11 @@ class Beats:
     def __init__(self, run_dir: Path) -> None:
         self._path = run_dir / BEAT
         self._number = 0
+
+    def opening(self) -> None:
+        """Say that MPI is up."""
+        with contextlib.suppress(OSError):
+            write_visible(self._path, OPENING)
 
     def beat(self) -> None:
         """Say that the root's loop turns."""

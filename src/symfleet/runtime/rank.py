@@ -24,6 +24,7 @@ from symfleet.protocol.setup import WorkerSetup
 from symfleet.runtime.identity import new_incarnation, python_version, version
 from symfleet.runtime.plan import (
     OUTCOME,
+    Beats,
     EpochOutcome,
     EpochPlan,
     outcome_of_error,
@@ -77,6 +78,7 @@ def _be_root(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
             why="it was started with one rank",
             hint="start at least two ranks",
         )
+    Beats(Path(plan.run_dir)).opening()
     root = Root(plan, transport, clock)
 
     def asked(signum: int, _frame: object) -> None:

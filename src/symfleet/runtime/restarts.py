@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from symfleet.runtime.plan import OPENING
+
 EPOCHS_WITHOUT_DECISION_MAX: Final = 5
 SILENCE_S: Final = 60.0
 """Without a beat of the root for this long the launcher ends the job."""
+OPENING_S: Final = 3600.0
+"""How long the root may take to open a ledger; it cannot beat meanwhile."""
 
 
 class RestartPolicy:
@@ -42,7 +46,8 @@ class BeatWatch:
         if beat != self._beat:
             self._beat = beat
             self._changed_at = now
-        return now - self._changed_at >= SILENCE_S
+        limit_s = OPENING_S if beat == OPENING else SILENCE_S
+        return now - self._changed_at >= limit_s
 
     @property
     def heard(self) -> bool:
