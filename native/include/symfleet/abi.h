@@ -74,14 +74,14 @@ struct sf_header {
   /* Written by the target. The executor resets them before each command
    * (next_row to 1, all else to 0); the target updates them atomically. */
   uint64_t next_row, next_event, next_blob;
-  uint64_t degraded;       /* enum sf_degraded bits */
-  uint64_t lost_rows;      /* operations made concrete by the row cap */
-  uint64_t lost_events;    /* events dropped by the event cap */
-  uint64_t unmodelled;     /* unmodelled operations met with symbolic operands */
-  uint64_t symbolic_bytes; /* distinct or repeated symbolic bytes delivered */
-  uint64_t input_opens;    /* times the input was opened (stdin counts once) */
-  uint64_t progress;       /* grows while the target makes progress */
-  uint64_t opens_len;      /* bytes used in opens */
+  uint64_t degraded;          /* enum sf_degraded bits */
+  uint64_t lost_rows;         /* operations made concrete by the row cap */
+  uint64_t lost_events;       /* events dropped by the event cap */
+  uint64_t unmodelled;        /* unmodelled operations met with symbolic operands */
+  uint64_t symbolic_bytes;    /* distinct or repeated symbolic bytes delivered */
+  uint64_t input_opens;       /* times the input was opened (stdin counts once) */
+  uint64_t progress;          /* grows while the target makes progress */
+  uint64_t opens_len;         /* bytes used in opens */
   char opens[SF_OPENS_BYTES]; /* paths that were opened, NUL-separated */
 };
 
