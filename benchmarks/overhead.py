@@ -51,7 +51,9 @@ def ask_version(clang: str) -> str:
 
 def compile_both(source: Path, folder: Path, clang: str) -> tuple[Path, Path]:
     native, ours = folder / f"{source.stem}-native", folder / f"{source.stem}-symfleet"
-    wrapper = "import sys; from symfleet.compiler.main import main; sys.exit(main(sys.argv[1:], 'c'))"
+    wrapper = (
+        "import sys; from symfleet.compiler.main import main; sys.exit(main(sys.argv[1:], 'c'))"
+    )
     common = ["-O2", "-w", str(source), "-o"]
     subprocess.run([clang, *common, str(native)], check=True)
     subprocess.run([sys.executable, "-c", wrapper, *common, str(ours)], check=True)
@@ -86,12 +88,14 @@ def geometric_mean(figures: Sequence[Figure]) -> float:
 
 
 def report(figures: Sequence[Figure], mean: float) -> str:
-    lines = [f"{'kernel':10}{'clang -O2':>12}{'spread':>9}{'symfleet':>12}{'spread':>9}{'ratio':>8}"]
-    for f in figures:
-        lines.append(
-            f"{f.kernel:10}{f.native_s:>10.3f} s{f.native_spread:>8.0%} {f.symfleet_s:>10.3f} s"
-            f"{f.symfleet_spread:>8.0%} {f.ratio:>6.2f}x"
-        )
+    lines = [
+        f"{'kernel':10}{'clang -O2':>12}{'spread':>9}{'symfleet':>12}{'spread':>9}{'ratio':>8}"
+    ]
+    lines += [
+        f"{f.kernel:10}{f.native_s:>10.3f} s{f.native_spread:>8.0%} {f.symfleet_s:>10.3f} s"
+        f"{f.symfleet_spread:>8.0%} {f.ratio:>6.2f}x"
+        for f in figures
+    ]
     lines.append(f"geometric mean {mean:.2f}x (target: at most {RATIO_TARGET:g}x)")
     return "\n".join(lines)
 

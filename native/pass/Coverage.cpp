@@ -30,8 +30,7 @@ SmallVector<BasicBlock *, 16> blocksToCount(Function &F) {
   PostDominatorTree PDT(F);
   SmallVector<BasicBlock *, 16> Blocks;
   for (BasicBlock &BB : F) {
-    if (isa<UnreachableInst>(BB.getFirstNonPHIOrDbg()) ||
-        BB.getFirstInsertionPt() == BB.end())
+    if (isa<UnreachableInst>(BB.getFirstNonPHIOrDbg()) || BB.getFirstInsertionPt() == BB.end())
       continue;
     bool Implied = dominatesAllSuccessors(BB, DT) ||
                    (postDominatesAllPredecessors(BB, PDT) && !BB.getSinglePredecessor());
@@ -51,8 +50,8 @@ void countBlock(Runtime &RT, BasicBlock &BB) {
   if (BB.getParent()->getName() != "main") // main starts before the base is known
     Base->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(RT.C, {}));
   Value *Counter = B.CreateConstInBoundsGEP1_64(RT.Int8, Base, RT.newEdge());
-  Value *Next = B.CreateAdd(unchecked(B.CreateLoad(RT.Int8, Counter)),
-                            ConstantInt::get(RT.Int8, 1));
+  Value *Next =
+      B.CreateAdd(unchecked(B.CreateLoad(RT.Int8, Counter)), ConstantInt::get(RT.Int8, 1));
   Value *Wrapped = B.CreateICmpEQ(Next, ConstantInt::get(RT.Int8, 0));
   unchecked(B.CreateStore(B.CreateAdd(Next, B.CreateZExt(Wrapped, RT.Int8)), Counter));
 }

@@ -71,7 +71,8 @@ static Effect effectOfCast(const CastInst &I, const DataLayout &DL) {
   switch (I.getOpcode()) {
   case Instruction::ZExt:
   case Instruction::Trunc:
-    return I.getType()->isVectorTy() && (hasWideLeaf(I.getSrcTy(), DL) || hasWideLeaf(I.getDestTy(), DL))
+    return I.getType()->isVectorTy() &&
+                   (hasWideLeaf(I.getSrcTy(), DL) || hasWideLeaf(I.getDestTy(), DL))
                ? Effect::Unmodelled
                : Effect::Computes;
   case Instruction::SExt:
@@ -150,7 +151,7 @@ Effect effectOf(const Instruction &I, const DataLayout &DL) {
     return effectOfAtomic(cast<AtomicRMWInst>(I), DL);
   case Instruction::AtomicCmpXchg:
     return leavesOf(I.getOperand(1)->getType(), DL).size() == 1 ? Effect::Reads
-                                                                 : Effect::Unmodelled;
+                                                                : Effect::Unmodelled;
   case Instruction::Call:
   case Instruction::Invoke:
   case Instruction::CallBr:

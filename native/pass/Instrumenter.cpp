@@ -15,7 +15,9 @@ Instrumenter::Instrumenter(Runtime &RT, Function &F)
     : RT(RT), F(F), DL(RT.M.getDataLayout()),
       Emitter(RT, F, [this](Builder &B, Value *V, unsigned L) { return labelOf(B, V, L); }) {}
 
-unsigned Instrumenter::leafCount(Value *V) const { return unsigned(leavesOf(V->getType(), DL).size()); }
+unsigned Instrumenter::leafCount(Value *V) const {
+  return unsigned(leavesOf(V->getType(), DL).size());
+}
 
 void Instrumenter::collect() {
   // The normal way out of an invoke needs a place of its own for the result.
@@ -55,8 +57,7 @@ void Instrumenter::track() {
         if (I->getType()->isVoidTy() || isTracked(I) || !leafCount(I))
           continue;
         Effect E = effectOf(*I, DL);
-        if (E == Effect::Reads || E == Effect::Calls ||
-            (E == Effect::Computes && anyTracked(*I))) {
+        if (E == Effect::Reads || E == Effect::Calls || (E == Effect::Computes && anyTracked(*I))) {
           Tracked.insert(I);
           Changed = true;
         }
@@ -104,10 +105,11 @@ void Instrumenter::removeUnusedPhis() {
   SmallPtrSet<PHINode *, 32> Ours(OurPhis.begin(), OurPhis.end()), Needed;
   SmallVector<PHINode *, 32> Work;
   for (PHINode *P : OurPhis)
-    if (any_of(P->users(), [&](User *U) {
-          auto *Other = dyn_cast<PHINode>(U);
-          return !Other || !Ours.count(Other);
-        }) &&
+    if (any_of(P->users(),
+               [&](User *U) {
+                 auto *Other = dyn_cast<PHINode>(U);
+                 return !Other || !Ours.count(Other);
+               }) &&
         Needed.insert(P).second)
       Work.push_back(P);
   while (!Work.empty())
@@ -139,14 +141,16 @@ void Instrumenter::run() {
   Builder B(Start);
   B.SetCurrentDebugLocation(DebugLoc());
   bool HasByval = any_of(F.args(), [](const Argument &A) { return A.hasByValAttr(); });
-  bool HasVaStart = F.isVarArg() && any_of(Blocks, [](const Block &Each) {
-    return any_of(Each.instructions, [](Instruction *I) { return isa<VAStartInst>(I); });
-  });
+  bool HasVaStart =
+      F.isVarArg() && any_of(Blocks, [](const Block &Each) {
+        return any_of(Each.instructions, [](Instruction *I) { return isa<VAStartInst>(I); });
+      });
   if (HasVaStart) {
     Varargs = new AllocaInst(ArrayType::get(RT.Int64, sizeof(sf_varargs) / 8), 0, "sf.varargs",
                              &F.getEntryBlock().front());
-    unchecked(B.CreateStore(ConstantInt::get(RT.Int64, 0),
-                            B.CreateConstInBoundsGEP2_64(Varargs->getAllocatedType(), Varargs, 0, 0)));
+    unchecked(
+        B.CreateStore(ConstantInt::get(RT.Int64, 0),
+                      B.CreateConstInBoundsGEP2_64(Varargs->getAllocatedType(), Varargs, 0, 0)));
   }
   if (!FirstArgSlot.empty() || HasByval || HasVaStart) {
     ArgSlots = new AllocaInst(ArrayType::get(RT.Int32, ArgCount), 0, "sf.args",
@@ -281,8 +285,8 @@ void Instrumenter::visitReturn(ReturnInst &Return) {
   if (V && isTracked(V)) {
     Builder B(&Return);
     B.SetCurrentDebugLocation(DebugLoc());
-    unchecked(B.CreateStore(ConstantInt::get(RT.Int64, 0),
-                            RT.tlsField(SF_TLS_RET_TOKEN, RT.Int64)));
+    unchecked(
+        B.CreateStore(ConstantInt::get(RT.Int64, 0), RT.tlsField(SF_TLS_RET_TOKEN, RT.Int64)));
     add(Kind::PassRet, Return);
   }
   flush(Return);

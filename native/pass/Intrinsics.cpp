@@ -64,8 +64,8 @@ LabelList OperationEmitter::saturating(Builder &B, IntrinsicInst &I, unsigned Op
     } else { // towards the sign of the first operand
       Value *Negative = B.CreateZExt(B.CreateICmpUGE(A, number(Lowest)), RT.Int64);
       Value *LN = compare(B, SF_OP_SLT, L.bits, LX, RT.NoLabel, A, number(0));
-      Bound = B.CreateSelect(B.CreateICmpNE(Negative, number(0)), number(Lowest),
-                             number(Lowest - 1));
+      Bound =
+          B.CreateSelect(B.CreateICmpNE(Negative, number(0)), number(Lowest), number(Lowest - 1));
       LB = select(B, L.bits, false, LN, RT.NoLabel, RT.NoLabel, Negative, number(Lowest),
                   number(Lowest - 1));
     }
@@ -96,10 +96,10 @@ LabelList OperationEmitter::intrinsic(Builder &B, IntrinsicInst &I) {
   auto Unary = [&](unsigned Op) {
     for (unsigned K = 0; K < Leaves.size(); ++K) {
       Value *L = Label(B, X, K);
-      Out.push_back(isZero(L) ? L
-                              : RT.call(B, "unary", RT.Int32,
-                                        {packed(Op | Leaves[K].bits << 8), L,
-                                         leafValue(B, X, Leaves[K])}));
+      Out.push_back(
+          isZero(L) ? L
+                    : RT.call(B, "unary", RT.Int32,
+                              {packed(Op | Leaves[K].bits << 8), L, leafValue(B, X, Leaves[K])}));
     }
     return Out;
   };
@@ -125,8 +125,7 @@ LabelList OperationEmitter::intrinsic(Builder &B, IntrinsicInst &I) {
       unsigned Bits = Leaves[K].bits;
       const uint64_t Mask = Bits == 64 ? ~0ull : (1ull << Bits) - 1;
       Value *L = Label(B, X, K), *A = leafValue(B, X, Leaves[K]);
-      Value *Negative =
-          B.CreateZExt(B.CreateICmpUGE(A, number(1ull << (Bits - 1))), RT.Int64);
+      Value *Negative = B.CreateZExt(B.CreateICmpUGE(A, number(1ull << (Bits - 1))), RT.Int64);
       Value *LN = compare(B, SF_OP_SLT, Bits, L, RT.NoLabel, A, number(0));
       Value *LM = binary(B, SF_OP_SUB, Bits, RT.NoLabel, L, number(0), A);
       Out.push_back(

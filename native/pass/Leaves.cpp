@@ -86,7 +86,8 @@ Value *asInt64(IRBuilder<> &B, Value *V) {
 
 Value *leafValue(IRBuilder<> &B, Value *V, const Leaf &L) {
   for (unsigned Index : L.path)
-    V = V->getType()->isVectorTy() ? B.CreateExtractElement(V, Index) : B.CreateExtractValue(V, Index);
+    V = V->getType()->isVectorTy() ? B.CreateExtractElement(V, Index)
+                                   : B.CreateExtractValue(V, Index);
   if (V->getType()->isIntegerTy() && V->getType()->getIntegerBitWidth() > 64)
     V = B.CreateTrunc(B.CreateLShr(V, L.piece * 64), B.getInt64Ty());
   return asInt64(B, V);

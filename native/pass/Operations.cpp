@@ -182,9 +182,9 @@ LabelList OperationEmitter::comparison(Builder &B, ICmpInst &I) {
   bool Equal = I.getPredicate() == CmpInst::ICMP_EQ;
   Value *L = RT.NoLabel, *V = nullptr;
   for (unsigned K = 0; K < Leaves.size(); ++K) {
-    Value *Word = B.CreateZExt(B.CreateICmp(I.getPredicate(), leafValue(B, X, Leaves[K]),
-                                            leafValue(B, Y, Leaves[K])),
-                               RT.Int64);
+    Value *Word = B.CreateZExt(
+        B.CreateICmp(I.getPredicate(), leafValue(B, X, Leaves[K]), leafValue(B, Y, Leaves[K])),
+        RT.Int64);
     L = V ? binary(B, Equal ? SF_OP_AND : SF_OP_OR, 1, L, Out[K], V, Word) : Out[K];
     V = !V ? Word : Equal ? B.CreateAnd(V, Word) : B.CreateOr(V, Word);
   }
@@ -195,7 +195,8 @@ LabelList OperationEmitter::conversion(Builder &B, CastInst &I) {
   LabelList Out;
   Value *X = I.getOperand(0);
   LeafList From = leavesOf(X->getType(), DL), To = leavesOf(I.getType(), DL);
-  const unsigned Op = I.getOpcode() == Instruction::SExt ? unsigned(SF_OP_SEXT) : unsigned(SF_OP_ZEXT);
+  const unsigned Op =
+      I.getOpcode() == Instruction::SExt ? unsigned(SF_OP_SEXT) : unsigned(SF_OP_ZEXT);
   for (unsigned K = 0; K < To.size(); ++K) {
     Value *L = K < From.size() ? Label(B, X, K) : RT.NoLabel;
     if (isZero(L) || From[K].bits == To[K].bits) {
@@ -312,9 +313,9 @@ LabelList OperationEmitter::load(Builder &B, LoadInst &I) {
   Constant *Site = nextSite();
   for (const Leaf &L : leavesOf(I.getType(), DL)) {
     Value *LK = L.offset ? binary(B, SF_OP_ADD, 64, LA, RT.NoLabel, At, number(L.offset)) : LA;
-    Out.push_back(RT.call(B, "load", RT.Int32,
-                          {B.CreateAdd(At, number(L.offset)), packed(L.bits), LK,
-                           leafValue(B, &I, L), Site}));
+    Out.push_back(RT.call(
+        B, "load", RT.Int32,
+        {B.CreateAdd(At, number(L.offset)), packed(L.bits), LK, leafValue(B, &I, L), Site}));
   }
   return Out;
 }

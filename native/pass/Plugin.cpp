@@ -70,9 +70,9 @@ template <typename AttributesOf> void forgetMemoryEffects(AttributesOf &A) {
 #if LLVM_VERSION_MAJOR >= 16
   Mask.addAttribute(Attribute::Memory);
 #else
-  for (auto Kind : {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly,
-                    Attribute::ArgMemOnly, Attribute::InaccessibleMemOnly,
-                    Attribute::InaccessibleMemOrArgMemOnly})
+  for (auto Kind :
+       {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly, Attribute::ArgMemOnly,
+        Attribute::InaccessibleMemOnly, Attribute::InaccessibleMemOrArgMemOnly})
     Mask.addAttribute(Kind);
 #endif
   A.removeFnAttrs(Mask);
@@ -187,8 +187,7 @@ private:
       countBlock(RT, *BB);
     Labels.run();
     if (verifyFunction(F, &errs()))
-      report_fatal_error(Twine("symfleet: the instrumented function is not valid: ") +
-                         F.getName());
+      report_fatal_error(Twine("symfleet: the instrumented function is not valid: ") + F.getName());
   }
 
   void startInMain(Module &M, Runtime &RT) {
@@ -202,8 +201,8 @@ private:
     if (DISubprogram *Scope = Main->getSubprogram())
       B.SetCurrentDebugLocation(DILocation::get(RT.C, Scope->getLine(), 0, Scope));
     RT.call(B, "start", RT.Void, {});
-    new GlobalVariable(M, RT.Int8, true, GlobalValue::ExternalLinkage,
-                       ConstantInt::get(RT.Int8, 1), "__sf_main_is_instrumented");
+    new GlobalVariable(M, RT.Int8, true, GlobalValue::ExternalLinkage, ConstantInt::get(RT.Int8, 1),
+                       "__sf_main_is_instrumented");
   }
 };
 
@@ -229,13 +228,13 @@ public:
 
 } // namespace symfleet
 
-extern "C" LLVM_ATTRIBUTE_WEAK __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
+extern "C" LLVM_ATTRIBUTE_WEAK __attribute__((visibility("default"))) PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "symfleet", "1", [](PassBuilder &PB) {
             PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel) {
               MPM.addPass(symfleet::KeepLibraryBodies());
             });
-            PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel) {
-              MPM.addPass(symfleet::Pass());
-            });
+            PB.registerOptimizerLastEPCallback(
+                [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(symfleet::Pass()); });
           }};
 }

@@ -114,7 +114,8 @@ void Runtime::emitNotes() {
                      " edges " + std::to_string(Edges) + " lost " + std::to_string(Lost.size()) +
                      "\n";
   for (const LostOperation &L : Lost)
-    Text += "lost " + L.what + " " + L.file + ":" + std::to_string(L.line) + " " + L.function + "\n";
+    Text +=
+        "lost " + L.what + " " + L.file + ":" + std::to_string(L.line) + " " + L.function + "\n";
   Constant *Bytes = ConstantDataArray::getString(C, Text, false);
   auto *Note = new GlobalVariable(M, Bytes->getType(), true, GlobalValue::PrivateLinkage, Bytes,
                                   "__sf_notes");

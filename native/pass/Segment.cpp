@@ -44,8 +44,8 @@ Value *Instrumenter::labelOf(Builder &B, Value *V, unsigned Leaf) {
   auto Slot = FirstArgSlot.find(V);
   if (Slot == FirstArgSlot.end() || !AnyArg)
     return RT.NoLabel;
-  Value *At = B.CreateConstInBoundsGEP2_64(ArgSlots->getAllocatedType(), ArgSlots, 0,
-                                           Slot->second + Leaf);
+  Value *At =
+      B.CreateConstInBoundsGEP2_64(ArgSlots->getAllocatedType(), ArgSlots, 0, Slot->second + Leaf);
   Value *L = unchecked(B.CreateLoad(RT.Int32, At));
   return B.CreateSelect(B.CreateICmpNE(AnyArg, RT.NoLabel), L, RT.NoLabel);
 }
@@ -278,8 +278,7 @@ void Instrumenter::emitCold(Builder &B) {
 
 void Instrumenter::emitTakeArgs(Builder &B) {
   Value *From = RT.call(B, "take_args", RT.BytePtr,
-                        {B.CreateBitCast(&F, RT.BytePtr),
-                         ConstantInt::get(RT.Int32, ArgCount)});
+                        {B.CreateBitCast(&F, RT.BytePtr), ConstantInt::get(RT.Int32, ArgCount)});
   emitTakeByvals(B, From);
   if (Varargs)
     RT.call(B, "take_varargs", RT.Void, {From, B.CreateBitCast(Varargs, RT.BytePtr)});
@@ -342,10 +341,10 @@ Value *Instrumenter::emitPassByvals(Builder &B, CallBase &Call) {
   for (unsigned I = 0; I < Call.arg_size(); ++I)
     if (Call.isByValArgument(I)) {
       uint64_t Size = byvalSize(DL, Call.getParamByValType(I));
-      Any = B.CreateOr(Any, RT.call(B, "pass_byval", RT.Int32,
-                                    {ConstantInt::get(RT.Int32, Index++),
-                                     asInt64(B, Call.getArgOperand(I)),
-                                     ConstantInt::get(RT.Int64, Size)}));
+      Any = B.CreateOr(
+          Any, RT.call(B, "pass_byval", RT.Int32,
+                       {ConstantInt::get(RT.Int32, Index++), asInt64(B, Call.getArgOperand(I)),
+                        ConstantInt::get(RT.Int64, Size)}));
     }
   return Any;
 }
@@ -373,9 +372,9 @@ void Instrumenter::emitPass(Builder &B, StringRef Name, Value *Callee, ArrayRef<
       Passed.push_back(labelOf(B, V, K));
       Any = B.CreateOr(Any, Passed.back());
     }
-  Value *To = RT.call(B, Name, RT.BytePtr,
-                      {B.CreateBitCast(Callee, RT.BytePtr),
-                       ConstantInt::get(RT.Int32, Passed.size()), Any});
+  Value *To = RT.call(
+      B, Name, RT.BytePtr,
+      {B.CreateBitCast(Callee, RT.BytePtr), ConstantInt::get(RT.Int32, Passed.size()), Any});
   To = B.CreateBitCast(To, PointerType::get(RT.Int32, 0));
   for (unsigned K = 0; K < Passed.size(); ++K)
     unchecked(B.CreateStore(Passed[K], B.CreateConstInBoundsGEP1_64(RT.Int32, To, K)));

@@ -5,8 +5,8 @@
 
 namespace sf {
 
-uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B,
-                  uint64_t C, unsigned WidthA, unsigned WidthB) {
+uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B, uint64_t C,
+                  unsigned WidthA, unsigned WidthB) {
   const uint64_t M = maskOf(Bits);
   switch (Op) {
   case SF_OP_ADD:

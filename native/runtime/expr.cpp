@@ -18,8 +18,8 @@ uint32_t joinDependence(uint32_t A, uint32_t B) {
 uint32_t dependenceOf(Label L) { return L ? meta(L).dependence : DependsOnNothing; }
 
 // Finishes a row: an operand without label is the constant k.
-Operand make(sf_op Op, unsigned Bits, unsigned Aux, Operand A, Operand B, Operand C,
-             uint64_t Value, uint64_t Mask) {
+Operand make(sf_op Op, unsigned Bits, unsigned Aux, Operand A, Operand B, Operand C, uint64_t Value,
+             uint64_t Mask) {
   sf_row R{};
   R.op = (uint8_t)Op;
   R.bits = (uint8_t)Bits;
@@ -73,9 +73,7 @@ bool bytewiseDisjoint(uint64_t A, uint64_t B) {
 Operand joinDisjoint(Operand A, Operand B, unsigned Bits) {
   const unsigned Count = Bits / 8;
   const uint64_t MaskA = bitsOf(A), MaskB = bitsOf(B);
-  auto Source = [&](unsigned I) -> const Operand & {
-    return (MaskB >> (8 * I) & 0xff) ? B : A;
-  };
+  auto Source = [&](unsigned I) -> const Operand & { return (MaskB >> (8 * I) & 0xff) ? B : A; };
   auto Part = [&](const Operand &From, unsigned Low, unsigned Width) {
     return From.label ? extract(From, Bits, Low, Width)
                       : constant(From.value >> Low & maskOf(Width));
@@ -244,9 +242,8 @@ uint64_t maskOfBinary(sf_op Op, unsigned Bits, Operand A, Operand B) {
     return (1ull << (65 - __builtin_clzll(Both))) - 1;
   }
   case SF_OP_UREM:
-    return !B.label && B.value && !(B.value >> 62)
-               ? (1ull << (64 - __builtin_clzll(B.value))) - 1
-               : ~0ull;
+    return !B.label && B.value && !(B.value >> 62) ? (1ull << (64 - __builtin_clzll(B.value))) - 1
+                                                   : ~0ull;
   default:
     return ~0ull;
   }

@@ -21,9 +21,7 @@ struct Operand {
 inline Operand constant(uint64_t Value) { return {0, Value}; }
 
 // Gives the label back if its row had this value in this run, else 0.
-inline Label live(Label L, uint64_t Value) {
-  return L && meta(L).value == Value ? L : 0;
-}
+inline Label live(Label L, uint64_t Value) { return L && meta(L).value == Value ? L : 0; }
 inline Operand operand(Label L, uint64_t Value) { return {live(L, Value), Value}; }
 inline Operand known(Label L) { return {L, L ? meta(L).value : 0}; }
 
@@ -44,8 +42,8 @@ Operand tableRead(uint32_t InputByte, unsigned Bits, const void *Elements, uint6
 Operand logicalNot(Operand Bit);
 
 // The value of an operation on values (eval.cpp).
-uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B,
-                  uint64_t C, unsigned WidthA, unsigned WidthB);
+uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B, uint64_t C,
+                  unsigned WidthA, unsigned WidthB);
 
 // Evaluates a label that depends on one input byte for all values of that byte.
 // Returns false if it depends on more, or is too large.

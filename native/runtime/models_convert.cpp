@@ -62,9 +62,7 @@ public:
 private:
   Place place() { return Call.at(Ordinal++); }
 
-  void decide(uint8_t C) {
-    recordBranch(compare(SF_OP_EQ, 8, byteAt(At), constant(C)), place());
-  }
+  void decide(uint8_t C) { recordBranch(compare(SF_OP_EQ, 8, byteAt(At), constant(C)), place()); }
 
   void skipSpace() {
     for (;; ++At) {
@@ -178,8 +176,7 @@ SF_STRTO(unsigned long long, __isoc23_strtoull, strtoull)
     ModelCall Call((const void *)__sf_model_##name, 1);                                            \
     TableLock Lock;                                                                                \
     if (Lock)                                                                                      \
-      Call.returns(                                                                                \
-          mapThroughTable(Call.argument(0, (uint32_t)C), 32, map_##name, nullptr).label);          \
+      Call.returns(mapThroughTable(Call.argument(0, (uint32_t)C), 32, map_##name, nullptr).label); \
     return Result;                                                                                 \
   }
 SF_CTYPE_MODEL(toupper)

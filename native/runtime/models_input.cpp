@@ -304,8 +304,7 @@ SF_MODEL_API ssize_t __sf_model_getdelim(char **Line, size_t *Size, int Delimite
   return delimitedModel(Call, Got, Line, Delimiter, Stream);
 }
 
-SF_MODEL_API ssize_t __sf_model___getdelim(char **Line, size_t *Size, int Delimiter,
-                                           FILE *Stream) {
+SF_MODEL_API ssize_t __sf_model___getdelim(char **Line, size_t *Size, int Delimiter, FILE *Stream) {
   return __sf_model_getdelim(Line, Size, Delimiter, Stream);
 }
 

@@ -71,8 +71,7 @@ SF_MODEL_API void *__sf_model___memcpy_chk(void *To, const void *From, size_t Si
   return __memcpy_chk(To, From, Size, Room);
 }
 
-SF_MODEL_API void *__sf_model___memmove_chk(void *To, const void *From, size_t Size,
-                                            size_t Room) {
+SF_MODEL_API void *__sf_model___memmove_chk(void *To, const void *From, size_t Size, size_t Room) {
   if (G.recording) {
     ModelCall Call((const void *)__sf_model___memmove_chk, 0);
     copied(To, From, Size);

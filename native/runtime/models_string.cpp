@@ -23,8 +23,8 @@ uint8_t lower(uint8_t C) { return C >= 'A' && C <= 'Z' ? C | 0x20 : C; }
 
 Operand lower(Operand A) {
   Operand Offset = binary(SF_OP_SUB, 8, A, constant('A'));
-  return ite(compare(SF_OP_ULT, 8, Offset, constant(26)), 8,
-             binary(SF_OP_OR, 8, A, constant(0x20)), A);
+  return ite(compare(SF_OP_ULT, 8, Offset, constant(26)), 8, binary(SF_OP_OR, 8, A, constant(0x20)),
+             A);
 }
 
 // Two byte ranges under comparison.

@@ -43,14 +43,13 @@ uint64_t mix(uint64_t X) {
 }
 
 uint64_t hashRow(const sf_row &R) {
-  uint64_t H = R.op | (uint64_t)R.bits << 8 | (uint64_t)R.aux << 16 |
-               (uint64_t)R.a << 32;
+  uint64_t H = R.op | (uint64_t)R.bits << 8 | (uint64_t)R.aux << 16 | (uint64_t)R.a << 32;
   return mix(mix(H) ^ (R.b | (uint64_t)R.c << 32)) + mix(R.k ^ H);
 }
 
 bool sameRow(const sf_row &A, const sf_row &B) {
-  return A.op == B.op && A.bits == B.bits && A.aux == B.aux && A.a == B.a &&
-         A.b == B.b && A.c == B.c && A.k == B.k;
+  return A.op == B.op && A.bits == B.bits && A.aux == B.aux && A.a == B.a && A.b == B.b &&
+         A.c == B.c && A.k == B.k;
 }
 
 bool growIndex() {
@@ -83,8 +82,8 @@ Label rowsFull() {
 } // namespace
 
 void *mapZeroed(size_t Size) {
-  void *P = mmap(nullptr, Size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *P = mmap(nullptr, Size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
   return P == MAP_FAILED ? nullptr : P;
 }
 
@@ -157,16 +156,14 @@ bool internBlob(const void *Bytes, uint32_t Size, uint32_t &Offset) {
   uint64_t At = Hash & (BlobSlots - 1);
   while (Blobs[At].size) {
     const BlobSlot &S = Blobs[At];
-    if (S.hash == Hash && S.size == Size &&
-        memcmp(G.blobs + S.offset, Bytes, Size) == 0) {
+    if (S.hash == Hash && S.size == Size && memcmp(G.blobs + S.offset, Bytes, Size) == 0) {
       Offset = S.offset;
       return true;
     }
     At = (At + 1) & (BlobSlots - 1);
   }
   uint64_t Reserved = (Size + 7u) & ~7u;
-  uint64_t Next =
-      __atomic_fetch_add(&G.header->next_blob, Reserved, __ATOMIC_RELAXED);
+  uint64_t Next = __atomic_fetch_add(&G.header->next_blob, Reserved, __ATOMIC_RELAXED);
   if (Next + Reserved > G.header->blobs_cap || Next + Reserved > UINT32_MAX ||
       BlobsUsed * 4 >= BlobSlots * 3) {
     __atomic_fetch_sub(&G.header->next_blob, Reserved, __ATOMIC_RELAXED);
@@ -180,8 +177,8 @@ bool internBlob(const void *Bytes, uint32_t Size, uint32_t &Offset) {
   return true;
 }
 
-void addEvent(sf_event_kind Kind, bool Taken, uint16_t Aux, Label L,
-              uint64_t Site, uint64_t Value) {
+void addEvent(sf_event_kind Kind, bool Taken, uint16_t Aux, Label L, uint64_t Site,
+              uint64_t Value) {
   sf_header *H = G.header;
   uint64_t Next = __atomic_load_n(&H->next_event, __ATOMIC_RELAXED);
   if (Next < H->events_cap)

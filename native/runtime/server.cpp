@@ -168,8 +168,8 @@ void reserveFirst(int, char **, char **) { reserveShadow(); }
 } // namespace
 
 // Before any constructor, so that constructors may be instrumented.
-__attribute__((section(".preinit_array"), used)) static void (*const Reserve)(int, char **,
-                                                                              char **) = reserveFirst;
+__attribute__((section(".preinit_array"),
+               used)) static void (*const Reserve)(int, char **, char **) = reserveFirst;
 
 SF_API void __sf_register(const sf_module *M) {
   if (M->version != SF_MODULE_VERSION)

@@ -229,8 +229,8 @@ void readMemory(void *To, uint64_t From, unsigned Bytes) {
 bool isReadable(uint64_t Address) {
   // rt_sigprocmask reads the new mask before it refuses the operation.
   const int Saved = errno;
-  bool Readable = syscall(SYS_rt_sigprocmask, ~0, Address & ~7ull, nullptr, 8) == -1 &&
-                  errno == EINVAL;
+  bool Readable =
+      syscall(SYS_rt_sigprocmask, ~0, Address & ~7ull, nullptr, 8) == -1 && errno == EINVAL;
   errno = Saved;
   return Readable;
 }

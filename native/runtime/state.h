@@ -27,9 +27,9 @@ inline constexpr uint32_t DependsOnNothing = 0xffffffffu;
 inline constexpr uint32_t DependsOnMany = 0xfffffffeu;
 
 enum RowFlags : uint32_t {
-  RowBranched = 1u << 0,  // has a branch event
-  RowGoal = 1u << 1,      // has a goal event
-  RowFact = 1u << 2,      // was made concrete
+  RowBranched = 1u << 0, // has a branch event
+  RowGoal = 1u << 1,     // has a goal event
+  RowFact = 1u << 2,     // was made concrete
 };
 
 // What the target knows about a row, index by index.
@@ -57,9 +57,7 @@ struct State {
 extern State G;
 extern "C" __thread __attribute__((visibility("default"))) sf_tls __sf_tls;
 
-inline uint64_t maskOf(unsigned Bits) {
-  return Bits >= 64 ? ~0ull : (1ull << Bits) - 1;
-}
+inline uint64_t maskOf(unsigned Bits) { return Bits >= 64 ? ~0ull : (1ull << Bits) - 1; }
 
 inline int64_t signExtend(uint64_t Value, unsigned Bits) {
   return (int64_t)(Value << (64 - Bits)) >> (64 - Bits);
@@ -90,8 +88,7 @@ Label internRow(const sf_row &Row, const Meta &Known);
 // it is full.
 bool internBlob(const void *Bytes, uint32_t Size, uint32_t &Offset);
 
-void addEvent(sf_event_kind Kind, bool Taken, uint16_t Aux, Label L,
-              uint64_t Site, uint64_t Value);
+void addEvent(sf_event_kind Kind, bool Taken, uint16_t Aux, Label L, uint64_t Site, uint64_t Value);
 
 void startRecording();
 

@@ -39,11 +39,43 @@ CONST, INPUT, TABLE = 1, 2, 56
 ITE, ZEXT, SEXT, EXTRACT, CONCAT = 36, 32, 33, 34, 35
 BRANCH, GOAL, FACT, EOF = 1, 2, 3, 4
 NAMES = {
-    **{1: "const", 2: "input", 8: "add", 9: "sub", 10: "mul", 11: "udiv", 12: "sdiv", 13: "urem"},
-    **{14: "srem", 15: "and", 16: "or", 17: "xor", 18: "shl", 19: "lshr", 20: "ashr", 24: "eq"},
-    **{25: "ne", 26: "ult", 27: "ule", 28: "slt", 29: "sle", 32: "zext", 33: "sext"},
-    **{34: "extract", 35: "concat", 36: "ite", 40: "bswap", 41: "ctpop", 42: "ctlz", 43: "cttz"},
-    **{48: "uaddo", 49: "saddo", 50: "usubo", 51: "ssubo", 52: "umulo", 53: "smulo", 56: "table"},
+    1: "const",
+    2: "input",
+    8: "add",
+    9: "sub",
+    10: "mul",
+    11: "udiv",
+    12: "sdiv",
+    13: "urem",
+    14: "srem",
+    15: "and",
+    16: "or",
+    17: "xor",
+    18: "shl",
+    19: "lshr",
+    20: "ashr",
+    24: "eq",
+    25: "ne",
+    26: "ult",
+    27: "ule",
+    28: "slt",
+    29: "sle",
+    32: "zext",
+    33: "sext",
+    34: "extract",
+    35: "concat",
+    36: "ite",
+    40: "bswap",
+    41: "ctpop",
+    42: "ctlz",
+    43: "cttz",
+    48: "uaddo",
+    49: "saddo",
+    50: "usubo",
+    51: "ssubo",
+    52: "umulo",
+    53: "smulo",
+    56: "table",
 }
 
 
@@ -211,7 +243,9 @@ def check_recording(recording: Recording, data: bytes) -> list[str]:
         if event.kind == FACT and event.value == 0 and rows[event.label].bits == 1:
             expected = event.value
         if seen != expected:
-            faults.append(f"event {index} {event}: row gives {seen}; {show(recording, event.label)}")
+            faults.append(
+                f"event {index} {event}: row gives {seen}; {show(recording, event.label)}"
+            )
         if event.kind != FACT and rows[event.label].bits != 1:
             faults.append(f"event {index} {event}: condition of {rows[event.label].bits} bits")
     return faults
@@ -227,14 +261,14 @@ def _row_faults(rows: Sequence[Row], index: int, row: Row) -> Iterator[str]:
     operands = [row.a, row.b] + ([row.c] if row.op == ITE else [])
     if any(label >= index for label in operands):
         yield "operand behind its user"
-    binary = 8 <= row.op <= 29 or row.op >= 48 and row.op != TABLE
+    binary = 8 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE)
     if binary and not (row.a or row.b):
         yield "two constants"
     if row.op in (ITE, CONCAT) and not all(operands):
         yield "missing operand"
     if row.op == CONCAT and rows[row.a].bits + rows[row.b].bits != row.bits:
         yield "widths do not add up"
-    width = row.aux if 24 <= row.op <= 29 or row.op >= 48 and row.op != TABLE else row.bits
+    width = row.aux if 24 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE) else row.bits
     if binary and any(label and rows[label].bits != width for label in (row.a, row.b)):
         yield "operand of another width"
 
@@ -248,7 +282,7 @@ def show(recording: Recording, label: int, depth: int = 6) -> str:
         return f"in[{row.k}:{row.k + row.bits // 8}]"
     if depth == 0:
         return f"#{label}"
-    operands = [row.a, row.b] if 8 <= row.op <= 29 or row.op >= 48 and row.op != TABLE else []
+    operands = [row.a, row.b] if 8 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE) else []
     if row.op == CONCAT:
         operands = [row.a, row.b]
     elif row.op == ITE:
@@ -416,7 +450,9 @@ def main(arguments: list[str]) -> int:
     for event in recording.events if dump else []:
         kind = ["invalid", "branch", "goal", "fact", "eof"][event.kind]
         what = show(recording, event.label) if event.label else ""
-        print(f"{kind} {event.taken} value {event.value:#x} site {event.site:016x}.{event.aux} {what}")
+        print(
+            f"{kind} {event.taken} value {event.value:#x} site {event.site:016x}.{event.aux} {what}"
+        )
     print(
         f"status {recording.status:#x} rows {len(recording.rows)} events {len(recording.events)} "
         f"edges {sum(map(bool, recording.edges))}/{len(recording.edges)} "

@@ -7,7 +7,7 @@ gives, because their content decides too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Language = Literal["c", "c++"]
@@ -18,16 +18,20 @@ RESPONSE_FILES_MAX = 64
 
 # Options whose value is the next argument.
 _WITH_VALUE = frozenset(
-    "-o -x -I -L -l -D -U -include -imacros -isystem -iquote -idirafter -iprefix -iwithprefix"
-    " -isysroot --sysroot -arch -target -MF -MT -MQ -MJ -T -u -z -e -Xlinker -Xclang"
-    " -Xassembler -Xpreprocessor -mllvm -rpath -b -B -soname -h --param -aux-info -main-file-name"
-    " -dumpbase -wrapper -fplugin-arg -gcc-toolchain".split()
+    (
+        *("-o", "-x", "-I", "-L", "-l", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote"),
+        *("-idirafter", "-iprefix", "-iwithprefix", "-isysroot", "--sysroot", "-arch", "-target"),
+        *("-MF", "-MT", "-MQ", "-MJ", "-T", "-u", "-z", "-e", "-Xlinker", "-Xclang", "-mllvm"),
+        *("-Xassembler", "-Xpreprocessor", "-rpath", "-b", "-B", "-soname", "-h", "--param"),
+        *("-aux-info", "-dumpbase", "-wrapper", "-gcc-toolchain"),
+    )
 )
 _COMPILE_ONLY = frozenset({"-c", "-S"})
 _NO_CODE = frozenset({"-E", "-M", "-MM", "-fsyntax-only", "--analyze"})
 _QUESTIONS = ("-print-", "--print-", "-dump", "--help", "-help", "--version", "--target-help")
 _SOURCES = (
-    ".c .i .cc .cp .cxx .cpp .CPP .c++ .C .ii .m .mm .M .h .hh .hpp .hxx .H .ll .bc .cppm".split()
+    *(".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".ii", ".m", ".mm", ".M"),
+    *(".h", ".hh", ".hpp", ".hxx", ".H", ".ll", ".bc", ".cppm"),
 )
 
 
@@ -108,62 +112,80 @@ def split_words(text: str) -> list[str]:
     return words
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What the arguments until now have said."""
+
+    stages: set[str] = field(default_factory=set)
+    linker_words: list[str] = field(default_factory=list)
+    inputs: bool = False
+    sources: bool = False
+    question: bool = False
+    shared: bool = False
+    lto: bool = False
+    debug: bool = False
+    language: str = ""
+    linker: str = ""
+    narrow: str = ""
+
+    def option_with_value(self, option: str, value: str) -> None:
+        if option == "-x":
+            self.language = value
+        elif option == "-Xlinker":
+            self.linker_words.append(value)
+        elif option == "-z":
+            self.linker_words += ["-z", value]
+        elif option == "-l":
+            self.inputs = True
+
+    def input(self, name: str) -> None:
+        self.inputs = True
+        self.sources |= _is_source(name, self.language)
+
+    def option(self, option: str) -> None:
+        if option in _COMPILE_ONLY or option in _NO_CODE:
+            self.stages.add(option)
+        elif option in ("-r", "--relocatable"):
+            self.stages.add("-r")
+        elif option.startswith("-Wl,"):
+            self.linker_words += option[4:].split(",")
+        elif option in ("-m32", "-mx32", "-m16"):
+            self.narrow = option
+        elif option.startswith("-fuse-ld="):
+            self.linker = option.partition("=")[2]
+        elif option.startswith("-x"):
+            self.language = option[2:]
+        self.question |= option.startswith(_QUESTIONS)
+        self.inputs |= option.startswith("-l")
+        self.shared |= option in ("-shared", "--shared")
+        self.lto |= option.startswith("-flto")
+        self.debug |= option.startswith("-g")
+
+
 def understand(arguments: Sequence[str]) -> Request:
     """Classify a command line whose response files are expanded."""
-    stages: set[str] = set()
-    linker_words: list[str] = []
-    narrow = linker = ""
-    inputs = sources = question = shared = lto = debug = False
-    language = ""
-    position = 0
-    while position < len(arguments):
-        argument = arguments[position]
-        position += 1
-        value = arguments[position] if position < len(arguments) else ""
-        if argument in _WITH_VALUE:
-            position += 1
-            if argument == "-x":
-                language = value
-            elif argument in ("-Xlinker", "-z"):
-                linker_words += ["-z"] * (argument == "-z") + [value]
-            elif argument == "-l":
-                inputs = True
-        elif argument == "-" or not argument.startswith("-"):
-            inputs = True
-            sources |= _is_source(argument, language)
-        elif argument in _COMPILE_ONLY or argument in _NO_CODE:
-            stages.add(argument)
-        elif argument.startswith(_QUESTIONS):
-            question = True
-        elif argument.startswith("-Wl,"):
-            linker_words += argument[4:].split(",")
-        elif argument.startswith("-l"):
-            inputs = True
-        elif argument in ("-m32", "-mx32", "-m16"):
-            narrow = argument
+    seen = _Seen()
+    words = iter(arguments)
+    for word in words:
+        if word in _WITH_VALUE:
+            seen.option_with_value(word, next(words, ""))
+        elif word == "-" or not word.startswith("-"):
+            seen.input(word)
         else:
-            shared |= argument in ("-shared", "--shared")
-            lto |= argument.startswith("-flto")
-            debug |= argument.startswith("-g")
-            if argument in ("-r", "--relocatable"):
-                stages.add("-r")
-            if argument.startswith("-fuse-ld="):
-                linker = argument.partition("=")[2]
-            if argument.startswith("-x"):
-                language = argument[2:]
-    no_code = bool(stages & _NO_CODE) or question or not inputs
-    links = not no_code and not stages
-    relocatable = "-r" in linker_words
+            seen.option(word)
+    no_code = bool(seen.stages & _NO_CODE) or seen.question or not seen.inputs
+    links = not no_code and not seen.stages
+    relocatable = "-r" in seen.linker_words
     return Request(
-        reads_source=sources and not question,
-        generates_code=sources and not no_code,
-        links_program=links and not shared and not relocatable,
-        links_shared=links and shared,
-        wants_lto=lto,
-        forbids_undefined="--no-undefined" in linker_words or "defs" in linker_words,
-        has_debug_option=debug,
-        linker=linker,
-        narrow_target=narrow,
+        reads_source=seen.sources and not seen.question,
+        generates_code=seen.sources and not no_code,
+        links_program=links and not seen.shared and not relocatable,
+        links_shared=links and seen.shared,
+        wants_lto=seen.lto,
+        forbids_undefined="--no-undefined" in seen.linker_words or "defs" in seen.linker_words,
+        has_debug_option=seen.debug,
+        linker=seen.linker,
+        narrow_target=seen.narrow,
     )
 
 
@@ -195,7 +217,9 @@ def additions(request: Request, toolchain: Toolchain) -> list[str]:
         for word in ("--whole-archive", toolchain.runtime, "--no-whole-archive"):
             added += ["-Xlinker", word]
         # Shared objects of the program find the one runtime in the executable.
-        export = "--export-dynamic" if request.linker == "gold" else "--export-dynamic-symbol=__sf_*"
+        export = (
+            "--export-dynamic" if request.linker == "gold" else "--export-dynamic-symbol=__sf_*"
+        )
         added += ["-Xlinker", export]
     if request.links_shared and request.forbids_undefined:
         added += ["-Xlinker", "-z", "-Xlinker", "undefs"]

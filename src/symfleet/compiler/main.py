@@ -24,15 +24,8 @@ def main(argv: list[str], language: Language) -> int:
     """
     request = understand(expand(argv, _read))
     try:
-        if request.narrow_target:
-            raise ToolchainMissing(
-                "symfleet compiles for 64-bit x86 only",
-                request.narrow_target,
-                "labels of memory need the 64-bit address space",
-                "compile this program without that option",
-            )
         command = build_command(argv, request, language, os.environ)
-        os.execv(command[0], command)
+        os.execv(command[0], command)  # noqa: S606  (no shell is wanted)
     except ToolchainMissing as missing:
         what, where, why, hint = missing.parts
         text = f"symfleet: {what}\n  where: {where}\n  why: {why}\n  what to do: {hint}\n"
@@ -51,6 +44,13 @@ def build_command(
 
     Raises ToolchainMissing.
     """
+    if request.narrow_target:
+        raise ToolchainMissing(
+            "symfleet compiles for 64-bit x86 only",
+            request.narrow_target,
+            "labels of memory need the 64-bit address space",
+            "compile this program without that option",
+        )
     toolchain = find_toolchain(environment, _ask_version)
     if request.wants_lto and (request.generates_code or request.links_program):
         sys.stderr.write("symfleet: note: -flto is ignored: the pass runs once for each file\n")
@@ -59,7 +59,7 @@ def build_command(
 
 
 def _read(name: str) -> str:
-    with open(name, encoding="utf-8", errors="surrogateescape") as file:
+    with open(name, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
         return file.read()
 
 

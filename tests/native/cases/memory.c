@@ -45,14 +45,11 @@ static void many_arguments(const uint8_t *d, size_t n) {
   if (many(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7], d[8], d[9]) == 3000)
     hit();
 }
-static int by_number(const void *a, const void *b) {
-  return *(const uint8_t *)a - *(const uint8_t *)b;
-}
+static NOINLINE int apply(int (*f)(int), int x) { return f(x) + 1; }
+static int squared(int x) { return x * x; }
 static void callback(const uint8_t *d, size_t n) {
   (void)n;
-  uint8_t copy[3] = {d[0], d[1], d[2]};
-  qsort(copy, 3, 1, by_number);
-  if (d[0] > d[1] && d[1] > d[2] && copy[0] == 10)
+  if (apply(squared, d[0] - 3) == 145)
     hit();
 }
 static NOINLINE int one(int x) { return x + 1; }

@@ -1,0 +1,191 @@
+"""Random C programs over the input, from one seed: defined behaviour only, and they end.
+
+Each prints what it computed, so that two builds can be compared; their branches, loops, memory
+accesses, calls and switches depend on the input, so that a recording of them has much to get wrong.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+TYPES = ("uint8_t", "int8_t", "uint16_t", "int16_t", "uint32_t", "int32_t", "uint64_t", "int64_t")
+PRELUDE = """\
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+static uint8_t d[64];
+static uint64_t sum;
+static uint8_t ta[256];
+static int32_t tb[256];
+struct s { uint16_t a; uint64_t b; int8_t c; int32_t e[3]; };
+static void note(uint64_t x) { sum = sum * 1099511628211u ^ x; }
+#define SAFE_DIV(T, a, b) ((b) == 0 || ((b) == (T)-1) ? (a) : (a) / (b))
+#define SAFE_REM(T, a, b) ((b) == 0 || ((b) == (T)-1) ? (a) : (a) % (b))
+"""
+MAIN = """\
+int main(int argc, char **argv) {
+  FILE *f = argc > 1 ? fopen(argv[1], "rb") : stdin;
+  if (!f) return 1;
+  size_t n = fread(d, 1, sizeof d, f);
+  for (int i = 0; i < 256; i++) { ta[i] = (uint8_t)(i * 167 + 13); tb[i] = i * i * 7919 - 100000; }
+  note(n);
+"""
+
+
+class Writer:
+    """Writes one program; every choice comes from the generator."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._names: list[str] = []
+        self._functions = 0
+        self._fresh = 0
+
+    def program(self, functions: int) -> str:
+        parts = [PRELUDE]
+        parts += ["".join(self._function()) for _ in range(functions)]
+        calls = "".join(
+            f"  note((uint64_t)f{i}({self._byte()}, {self._byte()}, {self._word()}));\n"
+            for i in range(functions)
+        )
+        return (
+            "".join([*parts, MAIN, calls, '  printf("%016llx\\n", (unsigned long long)sum);\n'])
+            + "  return 0;\n}\n"
+        )
+
+    def _function(self) -> Iterator[str]:
+        result = self._rng.choice(TYPES)
+        number = self._functions
+        self._names = ["p", "q", "r"]
+        types = [self._rng.choice(TYPES) for _ in range(3)]
+        qualifier = self._rng.choice(["", "__attribute__((noinline)) "])
+        yield (
+            f"{qualifier}static {result} f{number}({types[0]} p, {types[1]} q, {types[2]} r) {{\n"
+            f"  struct s o = {{0}}; uint8_t buf[32]; memcpy(buf, d + {self._rng.randrange(32)}, 32);\n"
+        )
+        for _ in range(self._rng.randrange(4, 10)):
+            yield from self._statement(2)
+        yield f"  return ({result})({self._expression(3)});\n}}\n"
+        self._functions += 1
+
+    def _statement(self, depth: int) -> Iterator[str]:
+        rng = self._rng
+        kind = rng.randrange(10 if depth else 5)
+        if kind == 0:
+            self._fresh += 1
+            name = f"v{self._fresh}"
+            text = f"{rng.choice(TYPES)} {name} = {self._expression(3)}; note((uint64_t){name});"
+            if depth == 2:
+                self._names.append(name)
+            yield f"  {text}\n" if depth == 2 else f"  {{ {text} }}\n"
+        elif kind == 1:
+            yield f"  buf[{self._index(32)}] = (uint8_t)({self._expression(2)});\n"
+        elif kind == 2:
+            field = rng.choice(["a", "b", "c", "e[0]", "e[1]", "e[2]"])
+            yield f"  o.{field} += {self._expression(2)};\n  note((uint64_t)o.{field});\n"
+        elif kind == 3:
+            offset = rng.randrange(20)
+            yield f"  memmove(buf + {offset}, buf + {rng.randrange(20)}, {rng.randrange(1, 12)});\n"
+        elif kind == 4:
+            yield f"  {{ uint64_t w; memcpy(&w, buf + {rng.randrange(24)}, 8); note(w); }}\n"
+        elif kind in (5, 6):
+            yield f"  if ({self._condition()}) {{\n"
+            yield from self._statement(depth - 1)
+            yield "  } else {\n"
+            yield from self._statement(depth - 1)
+            yield "  }\n"
+        elif kind == 7:
+            self._fresh += 1
+            name = f"i{self._fresh}"
+            bound = f"(uint8_t)({self._expression(1)}) % {rng.randrange(2, 6)}"
+            yield f"  for (unsigned {name} = 0; {name} < {bound}; {name}++) {{\n"
+            yield from self._statement(depth - 1)
+            yield "  }\n"
+        elif kind == 8:
+            cases = sorted({rng.randrange(12) for _ in range(rng.randrange(2, 6))})
+            yield f"  switch ((unsigned)({self._expression(2)}) % 12u) {{\n"
+            for case in cases:
+                yield f"  case {case}:\n"
+                yield from self._statement(0)
+                yield rng.choice(["    break;\n", "    /* falls through */\n"])
+            yield "  default: note(1);\n  }\n"
+        else:
+            yield f"  note(memcmp(buf, d + {rng.randrange(32)}, {rng.randrange(1, 20)}) < 0);\n"
+
+    def _condition(self) -> str:
+        operator = self._rng.choice(["==", "!=", "<", "<=", ">", ">="])
+        simple = f"({self._expression(2)}) {operator} ({self._expression(1)})"
+        if self._rng.randrange(4) == 0:
+            return f"({simple}) {self._rng.choice(['&&', '||'])} ({self._condition()})"
+        return simple
+
+    def _index(self, size: int) -> str:
+        return f"(uint8_t)({self._expression(1)}) % {size}u"
+
+    def _byte(self) -> str:
+        return f"d[{self._rng.randrange(64)}]"
+
+    def _word(self) -> str:
+        low = self._rng.randrange(60)
+        return f"((uint32_t)d[{low}] | (uint32_t)d[{low + 1}] << 8 | (uint32_t)d[{low + 2}] << 16)"
+
+    def _leaf(self) -> str:
+        rng = self._rng
+        match rng.randrange(8):
+            case 0:
+                return self._byte()
+            case 1:
+                return self._word()
+            case 2:
+                return f"buf[{rng.randrange(32)}]"
+            case 3:
+                return f"o.{rng.choice(['a', 'b', 'c', 'e[1]'])}"
+            case 4:
+                return str(rng.choice([0, 1, 2, 3, 7, 8, 15, 16, 31, 255, 256, 65535, 0x12345678]))
+            case _:
+                return rng.choice(self._names)
+
+    def _expression(self, depth: int) -> str:
+        rng = self._rng
+        if depth == 0:
+            return self._leaf()
+        a, b = self._expression(depth - 1), self._expression(depth - 1)
+        kind = rng.choice(TYPES)
+        unsigned = "u" + kind if kind.startswith("int") else kind
+        wide = "uint64_t" if "64" in kind else "uint32_t"
+        match rng.randrange(16):
+            case 0 | 1 | 2:
+                return f"({kind})(({wide})({a}) {rng.choice('+-*')} ({wide})({b}))"
+            case 3 | 4:
+                return f"({kind})(({kind})({a}) {rng.choice('&|^')} ({kind})({b}))"
+            case 5:
+                return f"({kind})(({wide})({a}) << (({wide})({b}) & 7))"
+            case 6:
+                return f"({kind})(({kind})({a}) >> (({wide})({b}) & 7))"
+            case 7:
+                macro = rng.choice(["SAFE_DIV", "SAFE_REM"])
+                return f"({kind}){macro}({kind}, ({kind})({a}), ({kind})({b}))"
+            case 8:
+                return f"(({a}) < ({b}) ? ({kind})({a}) : ({kind})({b}))"
+            case 9:
+                return f"(({self._condition()}) ? ({kind})({a}) : ({kind})({b}))"
+            case 10:
+                return f"ta[(uint8_t)({a})]"
+            case 11:
+                return f"tb[(uint8_t)({a})]"
+            case 12:
+                bits = "64" if "64" in kind else "32"
+                return f"__builtin_bswap{bits}(({'uint64_t' if bits == '64' else 'uint32_t'})({a}))"
+            case 13:
+                return f"__builtin_popcountll((uint64_t)({a}))"
+            case 14:
+                shift = rng.randrange(1, 31)
+                return f"((uint32_t)({a}) << {shift} | (uint32_t)({a}) >> {32 - shift})"
+            case _:
+                return f"(({unsigned})({a}) == ({unsigned})({b}))"
+
+
+def write_program(seed: int, functions: int = 6) -> str:
+    """Return the program of a seed."""
+    return Writer(random.Random(seed)).program(functions)

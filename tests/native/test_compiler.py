@@ -1,0 +1,123 @@
+"""`symfleet cc` stands in for clang wherever a build calls it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+from wrapper import symfleet_cc
+
+HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n'
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, native: pathlib.Path) -> pathlib.Path:
+    (tmp_path / "hello.c").write_text(HELLO)
+    return tmp_path
+
+
+def build(*words: str | pathlib.Path, language: str = "c") -> str:
+    done = symfleet_cc([str(word) for word in words], language)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def run(program: pathlib.Path) -> str:
+    return subprocess.run([program], capture_output=True, text=True, check=True, timeout=30).stdout
+
+
+@pytest.mark.parametrize("options", [[], ["-pie", "-fPIE"], ["-no-pie"], ["-static"], ["-flto"]])
+def test_programs_of_every_link_mode_run(folder: pathlib.Path, options: list[str]) -> None:
+    noise = build(*options, folder / "hello.c", "-o", folder / "a")
+    assert run(folder / "a") == "hello\n"
+    assert ("-flto is ignored" in noise) == (options == ["-flto"])
+
+
+def test_separate_steps_and_several_sources_link(folder: pathlib.Path) -> None:
+    (folder / "other.c").write_text("int other(void) { return 7; }\n")
+    (folder / "word.s").write_text(
+        '.globl word\n.data\nword: .long 5\n.section .note.GNU-stack,"",@progbits\n'
+    )
+    (folder / "main.c").write_text(
+        "int other(void); extern int word;\nint main(void) { return other() + word - 12; }\n"
+    )
+    build("-O2", "-c", folder / "other.c", "-o", folder / "other.o")
+    build("-S", folder / "main.c", "-o", folder / "main.s")
+    build(folder / "main.s", folder / "other.o", folder / "word.s", "-o", folder / "a")
+    run(folder / "a")
+    build(folder / "main.c", folder / "other.c", folder / "word.s", "-o", folder / "b")
+    run(folder / "b")
+
+
+def test_a_response_file_and_a_language_option_are_understood(folder: pathlib.Path) -> None:
+    (folder / "source").write_text(HELLO)
+    (folder / "words").write_text(f'-x c "{folder / "source"}"\n-o {folder / "a"} -O1\n')
+    build(f"@{folder / 'words'}")
+    assert run(folder / "a") == "hello\n"
+    assert b"__sf_init_module" in (folder / "a").read_bytes()
+
+
+def test_a_shared_object_shares_the_runtime_of_the_program(folder: pathlib.Path) -> None:
+    (folder / "lib.c").write_text("int twice(int x) { return x == 21 ? 42 : x * 2; }\n")
+    (folder / "main.c").write_text("int twice(int);\nint main(void) { return twice(21) != 42; }\n")
+    library = folder / "libtwice.so"
+    build("-shared", "-fPIC", "-Wl,-z,defs", folder / "lib.c", "-o", library)
+    build(folder / "main.c", library, f"-Wl,-rpath,{folder}", "-o", folder / "a")
+    run(folder / "a")
+
+
+@pytest.mark.parametrize("option", ["-E", "-M", "-fsyntax-only", "--version", "-dumpversion"])
+def test_steps_without_code_behave_as_clang(folder: pathlib.Path, option: str) -> None:
+    done = symfleet_cc([option, str(folder / "hello.c")])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_messages_and_exit_codes_are_those_of_clang(folder: pathlib.Path) -> None:
+    (folder / "bad.c").write_text("int main(void) { return x; }\n")
+    done = symfleet_cc(["-Werror", "-Wall", str(folder / "bad.c"), "-o", str(folder / "a")])
+    assert done.returncode == 1
+    assert "use of undeclared identifier 'x'" in done.stderr
+    clean = symfleet_cc(
+        ["-Werror", "-Wall", "-Wextra", "-c", str(folder / "hello.c"), "-o", "/dev/null"]
+    )
+    assert (clean.returncode, clean.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("llvm", [14, 16, 19])
+def test_each_pass_builds_c_and_cxx(
+    folder: pathlib.Path, llvm: int, llvm_versions: list[int]
+) -> None:
+    if llvm not in llvm_versions:
+        pytest.skip(f"no pass or clang of LLVM {llvm} here")
+    source = folder / "a.cpp"
+    source.write_text(
+        '#include <string>\n#include <cstdio>\nint main() { puts(std::string("hello").c_str()); }\n'
+    )
+    for optimisation in ("-O0", "-O3"):
+        words = [optimisation, str(source), "-o", str(folder / "a")]
+        done = symfleet_cc(words, "c++", SYMFLEET_CLANG=f"clang-{llvm}")
+        assert done.returncode == 0, done.stderr
+        assert run(folder / "a") == "hello\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "words", "told"),
+    [
+        ({"SYMFLEET_CLANG": "no-such-clang"}, [], "no-such-clang"),
+        ({"SYMFLEET_NATIVE_DIR": "/nonexistent"}, [], "/nonexistent/lib"),
+        ({"PATH": "/nonexistent"}, [], "PATH"),
+        ({}, ["-m32"], "-m32"),
+    ],
+)
+def test_what_is_missing_is_told_in_four_parts(
+    folder: pathlib.Path, variables: dict[str, str], words: list[str], told: str
+) -> None:
+    if "PATH" in variables and any(pathlib.Path("/usr/lib").glob("llvm-*/bin/clang")):
+        pytest.skip("clang is found without PATH on this machine")
+    done = symfleet_cc([*words, str(folder / "hello.c"), "-o", str(folder / "a")], **variables)
+    assert done.returncode == os.EX_UNAVAILABLE
+    assert told in done.stderr
+    for part in ("symfleet: ", "where: ", "why: ", "what to do: "):
+        assert part in done.stderr

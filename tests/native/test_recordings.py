@@ -1,0 +1,167 @@
+"""What a run records is true, and a program does the same with and without instrumentation."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import random
+import re
+import subprocess
+
+import pytest
+from random_programs import write_program
+from recording import COVER, EOF, Target, check_recording
+from wrapper import SOURCES, Compile
+
+SEEDS = range(6)
+INPUTS = 3
+OPTIONS = ("-fwrapv",)
+
+
+def inputs_of(seed: int) -> list[bytes]:
+    rng = random.Random(seed)
+    edge_values = (0, 1, 65, 127, 128, 255)
+    return [
+        bytes(rng.choice([*edge_values, rng.randrange(256)]) for _ in range(rng.choice((64, 10))))
+        for _ in range(INPUTS)
+    ]
+
+
+def output_of(program: pathlib.Path, *arguments: str | pathlib.Path) -> bytes:
+    done = subprocess.run([program, *arguments], capture_output=True, timeout=60, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("optimisation", "age"), [("-O0", 0), ("-O2", 0), ("-O1", 1), ("-O3", -1)])
+def test_rows_explain_every_event_of_random_programs(
+    seed: int,
+    optimisation: str,
+    age: int,
+    llvm_versions: list[int],
+    instrumented: Compile,
+    plain: Compile,
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: pathlib.Path,
+) -> None:
+    source = tmp_path_factory.getbasetemp() / f"random{seed}.c"
+    if not source.exists():
+        source.write_text(write_program(seed))
+    llvm = llvm_versions[age if abs(age) < len(llvm_versions) else 0]
+    program = instrumented(source, optimisation, *OPTIONS, llvm=llvm)
+    oracle = plain(source, *OPTIONS)
+    with Target([str(program), "@@"], tmp_path / "input") as target:
+        for number, data in enumerate(inputs_of(seed)):
+            file = tmp_path / f"given{number}"
+            file.write_bytes(data)
+            expected = output_of(oracle, file)
+            recording = target.run(data)
+            assert recording.status == 0
+            assert target.output() == expected
+            assert check_recording(recording, data) == []
+            assert recording.degraded == 0
+            assert len(recording.branches) >= 5
+            assert output_of(program, file) == expected  # without an executor
+
+
+@pytest.mark.parametrize("source", ["arithmetic.c", "memory.c", "classes.cpp"])
+@pytest.mark.parametrize("optimisation", ["-O0", "-O2"])
+def test_rows_explain_every_event_of_the_capability_cases(
+    source: str, optimisation: str, instrumented: Compile, tmp_path: pathlib.Path
+) -> None:
+    path = SOURCES / "cases" / source
+    program = instrumented(path, optimisation)
+    rng = random.Random(source)
+    for name in re.findall(r'\{"(\w+)", \1\}', path.read_text()):
+        with Target([str(program), name, "@@"], tmp_path / "input") as target:
+            for _ in range(3):
+                data = rng.randbytes(24)
+                faults = check_recording(target.run(data), data)
+                assert faults == [], f"{name} on {data.hex()}"
+
+
+def test_a_cover_run_counts_the_same_edges_and_records_nothing(
+    instrumented: Compile, tmp_path: pathlib.Path
+) -> None:
+    program = instrumented(SOURCES / "cases" / "arithmetic.c", "-O2")
+    data = bytes(range(16))
+    with Target([str(program), "nested", "@@"], tmp_path / "input") as target:
+        recorded, covered = target.run(data), target.run(data, COVER)
+        again = target.run(b"nest" + data)
+    assert covered.edges == recorded.edges
+    assert any(covered.edges)
+    assert (len(covered.rows), covered.events, covered.symbolic_bytes) == (1, [], 0)
+    assert again.edges != recorded.edges
+
+
+def test_sites_are_the_same_in_two_builds_and_differ_between_branches(
+    tmp_path: pathlib.Path, instrumented: Compile
+) -> None:
+    path = SOURCES / "cases" / "arithmetic.c"
+    sites = []
+    builds = []
+    for options in ((), ("-DREBUILT",)):
+        program = instrumented(path, "-O2", *options)
+        with Target([str(program), "nested", "@@"], tmp_path / "input") as target:
+            recording = target.run(b"nesteX0123456789")
+            sites.append([event.site for event in recording.branches])
+            builds.append(target.build_id)
+    assert sites[0] == sites[1]
+    assert len(set(sites[0])) == len(sites[0]) > 5
+    assert builds[0] == builds[1]
+
+
+def test_standard_input_is_symbolic_in_every_execution(
+    tmp_path: pathlib.Path, instrumented: Compile
+) -> None:
+    source = tmp_path / "reader.c"
+    source.write_text(
+        "#include <stdio.h>\nint main(void) { int c = getchar(); if (c == 'x') puts(\"x\");\n"
+        "  char b[9]; if (fread(b, 1, 9, stdin) != 9) return 3; return b[8] == 'y'; }\n"
+    )
+    with Target([str(instrumented(source, "-O1"))], tmp_path / "input") as target:
+        for _ in range(3):
+            long = target.run(b"A123456789")
+            assert len(long.branches) == 1
+            assert long.input_opens == 1
+            short = target.run(b"A")
+            assert os.waitstatus_to_exitcode(short.status) == 3
+            assert [event.value for event in short.events if event.kind == EOF] == [10]
+
+
+def test_full_tables_degrade_the_run_and_do_not_end_it(
+    tmp_path: pathlib.Path, instrumented: Compile, plain: Compile
+) -> None:
+    source = tmp_path / "many.c"
+    source.write_text(write_program(2))
+    program, oracle = instrumented(source, "-O1", *OPTIONS), plain(source, *OPTIONS)
+    data = inputs_of(2)[0]
+    file = tmp_path / "given"
+    file.write_bytes(data)
+    for caps in ({"rows": 50}, {"events": 5}, {"blobs": 16}):
+        with Target([str(program), "@@"], tmp_path / "input", **caps) as target:
+            recording = target.run(data)
+            assert recording.status == 0
+            assert target.output() == output_of(oracle, file)
+            assert recording.degraded != 0, caps
+            assert check_recording(recording, data) == []
+
+
+def test_a_target_with_address_sanitizer_records_and_reports(
+    tmp_path: pathlib.Path, instrumented: Compile
+) -> None:
+    source = tmp_path / "overflow.c"
+    source.write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\nint main(int c, char **v) {\n"
+        '  FILE *f = fopen(v[1], "rb"); char *p = malloc(8); int n = getc(f);\n'
+        "  static const char t[256] = {[7] = 9}; if (t[n] == 9) p[n + 1] = 1;\n"
+        "  return p[0] == 77; }\n"
+    )
+    program = instrumented(source, "-O1", "-fsanitize=address")
+    with Target([str(program), "@@"], tmp_path / "input") as target:
+        quiet = target.run(b"A")
+        assert quiet.status in (0, 256)
+        assert check_recording(quiet, b"A") == []
+        assert len(quiet.branches) >= 1
+        assert target.run(b"\x07").status != 0
+        assert b"heap-buffer-overflow" in target.output()
