@@ -1,5 +1,5 @@
-"""Engine program: a finite graph of NODES nodes with shared children. The input is a number; what it
-yields depends on nothing else. Arguments as in none.py."""
+"""Engine program: a finite graph of NODES nodes with shared children. The input is a number; what
+it yields depends on nothing else. Arguments as in none.py."""
 
 import hashlib
 import os
