@@ -150,6 +150,22 @@ static void contradiction(void) {
     below(0, 20, 61);
 }
 
+static int matches(uint64_t offset, uint8_t wanted, uint64_t site) {
+  int taken = offset < input_size && input[offset] == wanted;
+  uint32_t label = row(SF_OP_EQ, 1, 8, row(SF_OP_INPUT, 8, 0, 0, 0, offset), 0, wanted);
+  event(SF_EV_BRANCH, taken, label, site, 0);
+  return taken;
+}
+
+/* Two keywords that are matched by the same code: the second shows no edge of
+ * its own before its argument does. */
+static void keywords(void) {
+  int is_a = matches(0, 'a', 90), is_b = matches(0, 'b', 91);
+  edge(is_a || is_b ? 120 : 121);
+  if (is_b && matches(1, '(', 92))
+    edge(122);
+}
+
 /* Nonsense of every kind, different for each input. */
 static void garbage(void) {
   unsigned state = 1;
@@ -201,6 +217,8 @@ static void work(const char *what) {
     hungry();
   else if (strcmp(what, "contradiction") == 0)
     contradiction();
+  else if (strcmp(what, "keywords") == 0)
+    keywords();
   else if (strcmp(what, "garbage") == 0)
     garbage();
   else if (strcmp(what, "escape") == 0)

@@ -1,6 +1,5 @@
 #include "explorer.h"
 #include "monotonic.h"
-#include "search.h"
 
 #include <algorithm>
 
@@ -55,6 +54,8 @@ Done Explorer::explore(const RunRequest &request, Reporter &reporter) {
     search.run();
     goals = search.goalsSeen();
     timeLimit |= search.metTimeLimit();
+    if (keep == Keep::Novel && !done.truncated)
+      followLeads(request, search.leads(), deadline, reporter, done);
   }
   done.rows = facts.rows;
   done.events = facts.events;
@@ -73,6 +74,39 @@ Done Explorer::explore(const RunRequest &request, Reporter &reporter) {
   done.executions = candidates.executions;
   done.wallUs = monotonicUs() - from;
   return done;
+}
+
+/// Look one branch further. Two compares in a row that share their code (a
+/// function that matches keywords) give no new edge after the first, so edges
+/// alone never get to the second. Candidates that met a goal and showed nothing
+/// new are recorded as well, a few for each context, and *their* children count.
+void Explorer::followLeads(const RunRequest &request, const std::vector<Search::Lead> &leads,
+                           uint64_t deadlineUs, Reporter &reporter, Done &done) {
+  unsigned followed = 0;
+  for (const Search::Lead &lead : leads) {
+    bool late = deadlineUs && monotonicUs() >= deadlineUs;
+    if (late || followed == LeadsMax)
+      return;
+    if (!policy.admitLead(lead.context))
+      continue;
+    ++followed;
+    Edges ignored;
+    RunResult recorded = candidates.runOnce(lead.input, SF_MODE_RECORD, false, ignored);
+    if (recorded.outcome != Outcome::Ok)
+      continue;
+    RunRequest further;
+    further.id = request.id;
+    further.input = lead.input;
+    Trace trace(table.copy(), further.input);
+    Search search(trace, further, limits, keep, ladder, policy, candidates, reporter, done,
+                  deadlineUs);
+    search.tick = [&] {
+      ++counter;
+      tick(request.id, reporter);
+    };
+    search.run();
+    done.truncated.reset(); // it numbers another input's goals
+  }
 }
 
 /// The verdict and stable edges of the input itself. A run without recording

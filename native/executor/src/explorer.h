@@ -9,6 +9,7 @@
 #include "input_file.h"
 #include "ladder.h"
 #include "report.h"
+#include "search.h"
 #include "shared_table.h"
 #include "trace.h"
 
@@ -31,9 +32,12 @@ public:
 
 private:
   static constexpr uint64_t ProgressEveryUs = 500000;
+  static constexpr unsigned LeadsMax = 16; // followed after one execution
 
   void judge(const RunRequest &request, const RunResult &recorded, const Edges &recordedEdges,
              const TableFacts &facts, Done &done);
+  void followLeads(const RunRequest &request, const std::vector<Search::Lead> &leads,
+                   uint64_t deadlineUs, Reporter &reporter, Done &done);
   void tick(uint64_t id, Reporter &reporter);
   const char *reasonForNothing(const Done &done, const TableFacts &facts, uint64_t goals) const;
 

@@ -5,12 +5,23 @@
 
 namespace sf {
 
+/// Count a visit; answers true for the first `always` ones and each 2^k-th.
+bool GoalPolicy::backOff(std::unordered_map<uint64_t, uint32_t> &counts, uint64_t context,
+                         uint32_t always) {
+  if (counts.size() >= EntriesMax)
+    counts.clear();
+  uint32_t before = counts[context]++;
+  return before < always || std::has_single_bit(before);
+}
+
 bool GoalPolicy::admit(uint64_t context) {
   if (visits.size() >= EntriesMax)
     visits.clear();
   uint32_t before = visits[context]++;
   return before < AlwaysTried || std::has_single_bit(before);
 }
+
+bool GoalPolicy::admitLead(uint64_t context) { return backOff(follows, context, AlwaysFollows); }
 
 const GoalPolicy::Known *GoalPolicy::recall(uint64_t query) const {
   auto it = answers.find(query);

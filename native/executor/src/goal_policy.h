@@ -21,6 +21,9 @@ public:
   /// Count a visit of a goal in its context; answers whether to try it.
   bool admit(uint64_t context);
 
+  /// The same for following a candidate that met this goal (search.h, Lead).
+  bool admitLead(uint64_t context);
+
   /// The outcome of an equal goal and slice, if known.
   struct Known {
     const char *how; // which step met it; null: it was refuted
@@ -35,13 +38,18 @@ public:
 private:
   static constexpr size_t EntriesMax = 1u << 20;
   static constexpr uint32_t AlwaysVisits = 16;
+  static constexpr uint32_t AlwaysFollows = 4;
   // Small programs reach the same branch by other ways more often than a few
   // times before one of these ways is the interesting one.
   static constexpr uint32_t AlwaysTried = 16;
 
+  static bool backOff(std::unordered_map<uint64_t, uint32_t> &counts, uint64_t context,
+                      uint32_t always);
+
   std::unordered_map<uint64_t, uint32_t> visits;
   std::unordered_map<uint64_t, Known> answers;
   std::unordered_set<uint64_t> tried;
+  std::unordered_map<uint64_t, uint32_t> follows;
 };
 
 } // namespace sf

@@ -183,6 +183,8 @@ void Search::submit(std::vector<uint8_t> bytes, const char *how, const sf_event 
   ++done.generated;
   if (keep == Keep::Novel && !seen.novel) {
     ++done.dropped;
+    if (dropped.size() < LeadsMax && event.kind != SF_EV_EOF)
+      dropped.push_back({std::move(bytes), contextOf(event)});
     return;
   }
   child.id = request.id;

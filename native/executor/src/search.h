@@ -28,6 +28,13 @@ public:
   /// Fills in the counters of `done`.
   void run();
 
+  /// A candidate that met its goal and showed no new edge.
+  struct Lead {
+    std::vector<uint8_t> input;
+    uint64_t context; // of the goal
+  };
+  const std::vector<Lead> &leads() const { return dropped; }
+
   /// Called between goals.
   std::function<void()> tick = [] {};
   uint64_t goalsSeen() const { return goals; }
@@ -35,6 +42,7 @@ public:
 
 private:
   static constexpr unsigned ResizesMax = 4;
+  static constexpr size_t LeadsMax = 256;
 
   bool consider(const sf_event &event);
   bool limitReached();
@@ -63,6 +71,7 @@ private:
   uint64_t attempts = 0;
   uint64_t childBytes = 0;
   unsigned resizes = 0;
+  std::vector<Lead> dropped;
   bool timeLimit = false;
   uint64_t recent[2] = {0, 0}; // last branches, for the context
   std::unordered_set<uint64_t> asked;

@@ -104,6 +104,14 @@ def test_bound_and_focus_choose_the_goals(start: Start, fake_target: str) -> Non
     assert [a == b for a, b in zip(child.input, b"zzzz", strict=True)] == [True, False, True, True]
 
 
+def test_candidates_without_a_new_edge_are_followed_one_branch_further(
+    start: Start, fake_target: str
+) -> None:
+    executor = start()
+    executor.hello([fake_target, "keywords", "@@"])
+    assert executor.run(b"x?").inputs == [b"a?", b"b("]
+
+
 def test_a_counted_limit_truncates_and_names_the_next_goal(start: Start, fake_target: str) -> None:
     executor = start()
     executor.hello([fake_target, "classes", "@@"], goals=2)
