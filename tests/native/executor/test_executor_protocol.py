@@ -60,7 +60,7 @@ def test_a_contradiction_is_unsat_and_tried_without_its_path(
     executor = start()
     executor.hello([fake_target, "contradiction", "@@"])
     done = executor.run(b"\0").done
-    assert (done.flips["sat"], done.flips["unsat"]) == (1, 1)
+    assert done.flips["unsat"] == 1
     assert done.how["optimistic"] == 1
 
 
