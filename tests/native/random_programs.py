@@ -62,7 +62,8 @@ class Writer:
         qualifier = self._rng.choice(["", "__attribute__((noinline)) "])
         yield (
             f"{qualifier}static {result} f{number}({types[0]} p, {types[1]} q, {types[2]} r) {{\n"
-            f"  struct s o = {{0}}; uint8_t buf[32]; memcpy(buf, d + {self._rng.randrange(32)}, 32);\n"
+            "  struct s o = {0};\n  uint8_t buf[32];\n"
+            f"  memcpy(buf, d + {self._rng.randrange(32)}, 32);\n"
         )
         for _ in range(self._rng.randrange(4, 10)):
             yield from self._statement(2)
@@ -154,36 +155,31 @@ class Writer:
         kind = rng.choice(TYPES)
         unsigned = "u" + kind if kind.startswith("int") else kind
         wide = "uint64_t" if "64" in kind else "uint32_t"
-        match rng.randrange(16):
-            case 0 | 1 | 2:
-                return f"({kind})(({wide})({a}) {rng.choice('+-*')} ({wide})({b}))"
-            case 3 | 4:
-                return f"({kind})(({kind})({a}) {rng.choice('&|^')} ({kind})({b}))"
-            case 5:
-                return f"({kind})(({wide})({a}) << (({wide})({b}) & 7))"
-            case 6:
-                return f"({kind})(({kind})({a}) >> (({wide})({b}) & 7))"
-            case 7:
-                macro = rng.choice(["SAFE_DIV", "SAFE_REM"])
-                return f"({kind}){macro}({kind}, ({kind})({a}), ({kind})({b}))"
-            case 8:
-                return f"(({a}) < ({b}) ? ({kind})({a}) : ({kind})({b}))"
-            case 9:
-                return f"(({self._condition()}) ? ({kind})({a}) : ({kind})({b}))"
-            case 10:
-                return f"ta[(uint8_t)({a})]"
-            case 11:
-                return f"tb[(uint8_t)({a})]"
-            case 12:
-                bits = "64" if "64" in kind else "32"
-                return f"__builtin_bswap{bits}(({'uint64_t' if bits == '64' else 'uint32_t'})({a}))"
-            case 13:
-                return f"__builtin_popcountll((uint64_t)({a}))"
-            case 14:
-                shift = rng.randrange(1, 31)
-                return f"((uint32_t)({a}) << {shift} | (uint32_t)({a}) >> {32 - shift})"
-            case _:
-                return f"(({unsigned})({a}) == ({unsigned})({b}))"
+        bits = "64" if "64" in kind else "32"
+        shift = rng.randrange(1, 31)
+        macro = rng.choice(["SAFE_DIV", "SAFE_REM"])
+        condition = self._condition() if rng.randrange(16) == 0 else f"({a}) < ({b})"
+        arithmetic = f"({kind})(({wide})({a}) {rng.choice('+-*')} ({wide})({b}))"
+        bitwise = f"({kind})(({kind})({a}) {rng.choice('&|^')} ({kind})({b}))"
+        return rng.choice(
+            [
+                arithmetic,
+                arithmetic,
+                arithmetic,
+                bitwise,
+                bitwise,
+                f"({kind})(({wide})({a}) << (({wide})({b}) & 7))",
+                f"({kind})(({kind})({a}) >> (({wide})({b}) & 7))",
+                f"({kind}){macro}({kind}, ({kind})({a}), ({kind})({b}))",
+                f"(({condition}) ? ({kind})({a}) : ({kind})({b}))",
+                f"ta[(uint8_t)({a})]",
+                f"tb[(uint8_t)({a})]",
+                f"__builtin_bswap{bits}((uint{bits}_t)({a}))",
+                f"__builtin_popcountll((uint64_t)({a}))",
+                f"((uint32_t)({a}) << {shift} | (uint32_t)({a}) >> {32 - shift})",
+                f"(({unsigned})({a}) == ({unsigned})({b}))",
+            ]
+        )
 
 
 def write_program(seed: int, functions: int = 6) -> str:

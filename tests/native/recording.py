@@ -20,7 +20,8 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
 
 ABI_VERSION = 1
 TABLE_MAGIC = 0x54464D59
@@ -139,91 +140,80 @@ def evaluate(recording: Recording, data: bytes) -> list[int]:
     return values
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Operands:
+    """Of one row: unsigned (a, b), signed (x, y), the widths and the mask of the result."""
+
+    a: int
+    b: int
+    x: int
+    y: int
+    bits: int
+    width: int
+    mask: int
+
+    def wraps(self, exact: int) -> int:
+        return int(signed(exact & (1 << self.width) - 1, self.width) != exact)
+
+
+OPERATIONS: dict[str, Callable[[Operands], int]] = {
+    "add": lambda o: o.a + o.b & o.mask,
+    "sub": lambda o: o.a - o.b & o.mask,
+    "mul": lambda o: o.a * o.b & o.mask,
+    "udiv": lambda o: o.a // o.b,
+    "sdiv": lambda o: quotient(o.x, o.y) & o.mask,
+    "urem": lambda o: o.a % o.b,
+    "srem": lambda o: o.x - quotient(o.x, o.y) * o.y & o.mask,
+    "and": lambda o: o.a & o.b,
+    "or": lambda o: o.a | o.b,
+    "xor": lambda o: o.a ^ o.b,
+    "shl": lambda o: o.a << o.b & o.mask if o.b < o.bits else 0,
+    "lshr": lambda o: o.a >> o.b if o.b < o.bits else 0,
+    "ashr": lambda o: o.x >> min(o.b, o.bits) & o.mask,
+    "eq": lambda o: int(o.a == o.b),
+    "ne": lambda o: int(o.a != o.b),
+    "ult": lambda o: int(o.a < o.b),
+    "ule": lambda o: int(o.a <= o.b),
+    "slt": lambda o: int(o.x < o.y),
+    "sle": lambda o: int(o.x <= o.y),
+    "zext": lambda o: o.a,
+    "bswap": lambda o: int.from_bytes(o.a.to_bytes(o.bits // 8, "little"), "big"),
+    "ctpop": lambda o: o.a.bit_count(),
+    "ctlz": lambda o: o.bits - o.a.bit_length(),
+    "cttz": lambda o: (o.a & -o.a).bit_length() - 1 if o.a else o.bits,
+    "uaddo": lambda o: int(o.a + o.b >> o.width != 0),
+    "usubo": lambda o: int(o.a < o.b),
+    "umulo": lambda o: int(o.a * o.b >> o.width != 0),
+    "saddo": lambda o: o.wraps(o.x + o.y),
+    "ssubo": lambda o: o.wraps(o.x - o.y),
+    "smulo": lambda o: o.wraps(o.x * o.y),
+}
+
+
 def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -> int:
     mask = (1 << row.bits) - 1
-    if row.op == CONST:
-        return row.k
-    if row.op == INPUT:
-        size = row.bits // 8
-        return int.from_bytes(data[row.k : row.k + size].ljust(size, b"\0"), "little")
-    if row.op == TABLE:
-        size = row.bits // 8
-        at = row.c + values[row.a] * size
-        return int.from_bytes(recording.blobs[at : at + size], "little")
     a = values[row.a] if row.a else row.k
     b = values[row.b] if row.b else row.k
-    width = row.aux if row.op in range(24, 30) or row.op >= 48 else row.bits
-    x, y = signed(a, width), signed(b, width)
-    match NAMES[row.op]:
-        case "add":
-            return a + b & mask
-        case "sub":
-            return a - b & mask
-        case "mul":
-            return a * b & mask
-        case "udiv":
-            return a // b
-        case "sdiv":
-            return quotient(x, y) & mask
-        case "urem":
-            return a % b
-        case "srem":
-            return x - quotient(x, y) * y & mask
-        case "and":
-            return a & b
-        case "or":
-            return a | b
-        case "xor":
-            return a ^ b
-        case "shl":
-            return a << b & mask if b < row.bits else 0
-        case "lshr":
-            return a >> b if b < row.bits else 0
-        case "ashr":
-            return x >> min(b, row.bits) & mask
-        case "eq":
-            return int(a == b)
-        case "ne":
-            return int(a != b)
-        case "ult":
-            return int(a < b)
-        case "ule":
-            return int(a <= b)
-        case "slt":
-            return int(x < y)
-        case "sle":
-            return int(x <= y)
-        case "zext":
-            return a
-        case "sext":
+    size = row.bits // 8
+    match row.op:
+        case 1:  # CONST
+            return row.k
+        case 2:  # INPUT
+            return int.from_bytes(data[row.k : row.k + size].ljust(size, b"\0"), "little")
+        case 33:  # SEXT
             return signed(a, recording.rows[row.a].bits) & mask
-        case "extract":
+        case 34:  # EXTRACT
             return a >> row.aux & mask
-        case "concat":
+        case 35:  # CONCAT
             return a << recording.rows[row.b].bits | b
-        case "ite":
+        case 36:  # ITE
             return values[row.b] if a else values[row.c]
-        case "bswap":
-            return int.from_bytes(a.to_bytes(row.bits // 8, "little"), "big")
-        case "ctpop":
-            return a.bit_count()
-        case "ctlz":
-            return row.bits - a.bit_length()
-        case "cttz":
-            return (a & -a).bit_length() - 1 if a else row.bits
-        case "uaddo":
-            return int(a + b >> width != 0)
-        case "usubo":
-            return int(a < b)
-        case "umulo":
-            return int(a * b >> width != 0)
-        case "saddo":
-            return int(signed(x + y & (1 << width) - 1, width) != x + y)
-        case "ssubo":
-            return int(signed(x - y & (1 << width) - 1, width) != x - y)
-        case "smulo":
-            return int(signed(x * y & (1 << width) - 1, width) != x * y)
-    raise AssertionError(f"row with unknown op {row.op}")
+        case 56:  # TABLE
+            at = row.c + a * size
+            return int.from_bytes(recording.blobs[at : at + size], "little")
+    width = row.aux if 24 <= row.op <= 29 or row.op >= 48 else row.bits
+    operands = Operands(a, b, signed(a, width), signed(b, width), row.bits, width, mask)
+    return OPERATIONS[NAMES[row.op]](operands)
 
 
 def check_recording(recording: Recording, data: bytes) -> list[str]:
@@ -342,7 +332,7 @@ class Target:
         magic, version, self.edges, _flags, self.build_id = struct.unpack("<IIIIQ", hello)
         assert (magic, version) == (HELLO_MAGIC, ABI_VERSION)
 
-    def __enter__(self) -> Target:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -60,7 +60,7 @@ def test_rows_explain_every_event_of_random_programs(
             assert target.output() == expected
             assert check_recording(recording, data) == []
             assert recording.degraded == 0
-            assert len(recording.branches) >= 5
+            assert recording.branches
             assert output_of(program, file) == expected  # without an executor
 
 

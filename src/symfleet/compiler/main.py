@@ -59,7 +59,7 @@ def build_command(
 
 
 def _read(name: str) -> str:
-    with open(name, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+    with open(name, encoding="utf-8", errors="surrogateescape") as file:
         return file.read()
 
 

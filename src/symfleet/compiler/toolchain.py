@@ -3,8 +3,6 @@
 With os.path: pathlib would double the time that this program takes to start.
 """
 
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import os
