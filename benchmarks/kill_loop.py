@@ -27,9 +27,12 @@ SLOTS = (1, 2, 4)
 
 
 def tree(folder: Path, slots: int) -> ProgramCampaign:
-    """Return a campaign that takes some 15 s without disturbance."""
+    """Return a campaign that takes some 15 s without disturbance. Its program stands beside it: an
+    edit of the original in the middle of all runs would make another generation."""
     seconds = SECONDS_A_SLOT * slots
-    return ProgramCampaign(folder, TREE, {"root": b"0"}, slots=slots, seconds=seconds)
+    return ProgramCampaign(
+        folder, folder.parent / TREE.name, {"root": b"0"}, slots=slots, seconds=seconds
+    )
 
 
 def undisturbed(folder: Path, slots: int) -> Facts:
@@ -84,8 +87,10 @@ def main() -> int:
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
     reference: Facts | None = None
+    program = TREE.read_bytes()
     for slots in SLOTS:
         with tempfile.TemporaryDirectory(prefix="symfleet-kill-loop-") as folder:
+            (Path(folder) / TREE.name).write_bytes(program)
             facts = undisturbed(Path(folder) / "undisturbed", slots)
             reference = reference or facts
             assert facts == reference, f"-j {slots} explores something else"
