@@ -176,9 +176,7 @@ def test_an_engine_without_coverage_must_keep_all(tmp_path: Path) -> None:
         engine_setup(novel, "/bin/true")
 
 
-def test_a_missing_executor_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_executor_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMFLEET_NATIVE_DIR", str(tmp_path))
     embedded = CampaignConfig(
         target=Target(argv=("/bin/true",)), output=Output(out_dir=str(tmp_path))
