@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-SHORTEST_S: Final = 0.0002
+SHORTEST_S: Final = 0.00005
 LONGEST_S: Final = 0.002
 _GROWTH: Final = 1.15
 
