@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+
+from symfleet.testing.postgres_cluster import Cluster, programs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -16,3 +20,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("long") is not None:
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL server that this run of pytest has for itself."""
+    folder = programs()
+    if folder is None:
+        pytest.skip("no PostgreSQL server is installed (`./symfleet.sh test` installs one)")
+    cluster = Cluster(folder)
+    yield cluster
+    cluster.stop()

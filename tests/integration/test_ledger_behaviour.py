@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from symfleet.ledger import opener
+from symfleet.clock import SystemClock
+from symfleet.ledger import opener, postgres_opener
 from symfleet.ledger.contract import Ledger
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.testing.ledgers import ManualClock, campaign_row
-from symfleet.types import Keep
+from symfleet.testing.postgres_cluster import Cluster
+from symfleet.types import CampaignId, Keep
 
 if TYPE_CHECKING:
     from tests.integration.ledger_behaviour import LedgerBehaviour, Store
@@ -70,6 +75,33 @@ class SqliteStore(Store):
             self._ledger.close()
 
 
+class PostgresStore(Store):
+    """The store on a server: the owner's session ends as a killed process ends it."""
+
+    def __init__(self, out: Path, url: str) -> None:
+        self._out, self._url = out, url
+        self._ledger: PostgresLedger | None = None
+        self._request = opener.OwnerRequest("here", os.getpid())
+
+    def create(self, keep: Keep) -> Ledger:
+        row = replace(campaign_row(keep), campaign=CampaignId(secrets.token_hex(16)))
+        self._ledger = postgres_opener.create(
+            self._out, row, self._request, ManualClock(), self._url
+        )
+        return self._ledger
+
+    def crash_and_open(self) -> Ledger:
+        assert self._ledger is not None
+        self._ledger.abandon()
+        self._ledger = postgres_opener.open_owner(self._out, self._request, SystemClock())
+        return self._ledger
+
+    def end(self) -> None:
+        """Close what is open."""
+        if self._ledger is not None:
+            self._ledger.close()
+
+
 class TestMemoryLedger(LedgerBehaviour):
     """The suite in memory."""
 
@@ -84,5 +116,15 @@ class TestSqliteLedger(LedgerBehaviour):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[SqliteStore]:
         store = SqliteStore(tmp_path)
+        yield store
+        store.end()
+
+
+class TestPostgresLedger(LedgerBehaviour):
+    """The suite on a server."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path, postgres: Cluster) -> Iterator[PostgresStore]:
+        store = PostgresStore(tmp_path, postgres.url)
         yield store
         store.end()

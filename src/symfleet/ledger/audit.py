@@ -20,6 +20,7 @@ from symfleet.ledger import plan as planning
 from symfleet.ledger.contract import Finding
 from symfleet.ledger.faults import reading
 from symfleet.ledger.manifest import Manifest, decode_manifest
+from symfleet.ledger.rows import Database
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import (
     DecisionRecord,
@@ -75,7 +76,7 @@ def check_decision(row: _DecisionRow) -> Iterator[Finding]:
 class DecisionWalk:
     """Follows decisions in order: chain, manifests, children, sums."""
 
-    def __init__(self, connection: sqlite3.Connection, campaign: CampaignId, after: int) -> None:
+    def __init__(self, connection: Database, campaign: CampaignId, after: int) -> None:
         self._connection = connection
         self._campaign = campaign
         self._after = after
@@ -154,7 +155,7 @@ class DecisionWalk:
                 yield Finding("a kept child's bytes are damaged", f"decision {number}", child)
 
 
-def start_check(connection: sqlite3.Connection, campaign: CampaignId, where: str) -> None:
+def start_check(connection: Database, campaign: CampaignId, where: str) -> None:
     """Check counters, the newest decisions, unpublished manifests and all open rows; raise
     IntegrityError for the first thing that is wrong."""
     for finding in _start_findings(connection, campaign):
@@ -166,7 +167,7 @@ def start_check(connection: sqlite3.Connection, campaign: CampaignId, where: str
         )
 
 
-def _start_findings(connection: sqlite3.Connection, campaign: CampaignId) -> Iterator[Finding]:
+def _start_findings(connection: Database, campaign: CampaignId) -> Iterator[Finding]:
     execute = connection.execute
     standing = execute(_READ["standing"]).fetchone()
     if standing is None:
@@ -199,7 +200,7 @@ def _start_findings(connection: sqlite3.Connection, campaign: CampaignId) -> Ite
     yield from DecisionWalk(connection, campaign, after).run()
 
 
-def _epoch_findings(connection: sqlite3.Connection, campaign: CampaignId) -> Iterator[Finding]:
+def _epoch_findings(connection: Database, campaign: CampaignId) -> Iterator[Finding]:
     """The newest epoch belongs to this campaign and to the decisions before it: files of two
     ledgers cannot be mixed unseen."""
     last = connection.execute(_READ["last_epoch"]).fetchone()
@@ -214,7 +215,7 @@ def _epoch_findings(connection: sqlite3.Connection, campaign: CampaignId) -> Ite
         yield Finding("an epoch belongs to another ledger", f"epoch {epoch}", detail)
 
 
-def _open_findings(connection: sqlite3.Connection, counts: Counter[str]) -> Iterator[Finding]:
+def _open_findings(connection: Database, counts: Counter[str]) -> Iterator[Finding]:
     """A1, A4: every open row has the ids of its payload and the bytes of its input."""
     for block in ("frontier_rows", "suspect_rows", "leased_rows", "deferred_rows"):
         for row in connection.execute(_SQL[block]):
@@ -235,7 +236,7 @@ def _row_findings(
         yield Finding(what, f"work {work_id.hex()}", f"{error.what} ({error.where}): {error.why}")
 
 
-def audit_all(connection: sqlite3.Connection, campaign: CampaignId) -> Iterator[Finding]:
+def audit_all(connection: Database, campaign: CampaignId) -> Iterator[Finding]:
     """Check everything in one read transaction; yield what is wrong.
 
     Beside a live owner it sees one moment. The owner's own connection can run no turn until the
@@ -252,7 +253,7 @@ def audit_all(connection: sqlite3.Connection, campaign: CampaignId) -> Iterator[
         yield from _guarded("counts", _audit_counts(connection, walk.sums))
     finally:
         # Ending the transaction may meet the damage once more; it has been told.
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error, SymfleetError):
             connection.execute(_READ["end"])
 
 
@@ -265,7 +266,7 @@ def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield Finding(error.what, error.where, error.why)
 
 
-def _audit_pages(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _audit_pages(connection: Database) -> Iterator[Finding]:
     for (line,) in connection.execute(_SQL["integrity_check"]).fetchall():
         if line != "ok":
             yield Finding("the database is damaged", "integrity_check", str(line))
@@ -273,7 +274,7 @@ def _audit_pages(connection: sqlite3.Connection) -> Iterator[Finding]:
         yield Finding("a row names one that is missing", f"{table} {row}", str(parent))
 
 
-def _audit_inputs(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _audit_inputs(connection: Database) -> Iterator[Finding]:
     after = 0
     while True:
         rows = connection.execute(_SQL["inputs"], (after, _PAGE_ROWS)).fetchall()
@@ -286,7 +287,7 @@ def _audit_inputs(connection: sqlite3.Connection) -> Iterator[Finding]:
             return
 
 
-def _audit_work(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _audit_work(connection: Database) -> Iterator[Finding]:
     after = 0
     while True:
         rows = connection.execute(_SQL["work"], (after, _PAGE_ROWS)).fetchall()
@@ -321,7 +322,7 @@ def _row_id_findings(
         yield Finding(what, f"work {work_id.hex()}", f"{error.what}: {error.why}")
 
 
-def _audit_artefacts(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _audit_artefacts(connection: Database) -> Iterator[Finding]:
     """The outbox has no gaps, counts within its kinds, and follows the decisions."""
     decision = 0
     nth: Counter[SinkKind] = Counter()
@@ -342,9 +343,7 @@ def _audit_artefacts(connection: sqlite3.Connection) -> Iterator[Finding]:
         decision = max(decision, row[3])
 
 
-def _audit_counts(
-    connection: sqlite3.Connection, sums: Counter[tuple[int, int, str]]
-) -> Iterator[Finding]:
+def _audit_counts(connection: Database, sums: Counter[tuple[int, int, str]]) -> Iterator[Finding]:
     execute = connection.execute
     stored = {
         (epoch, coordinator, name): amount

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from symfleet.clock import Clock
 from symfleet.corpus.durable import io_failure, make_folder, sync_folder
-from symfleet.errors import IntegrityError, UserError
+from symfleet.errors import UserError
 from symfleet.ledger import highwater
 from symfleet.ledger.audit import start_check
 from symfleet.ledger.contract import CampaignRow
+from symfleet.ledger.copies import campaign_values, check_after_failure, is_older_copy
 from symfleet.ledger.database import (
     APPLICATION_ID,
     LEDGER_NAME,
@@ -36,20 +35,19 @@ from symfleet.ledger.database import (
 from symfleet.ledger.faults import guarded, reading
 from symfleet.ledger.filesystem import check_filesystem
 from symfleet.ledger.owner_lock import Holder, acquire
+from symfleet.ledger.postgres_address import ADDRESS_NAME
 from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES
+from symfleet.ledger.row_reading import RowReading, read_campaign
 from symfleet.ledger.sqlite import (
-    CHECK_FIRST_NAME,
     DEFAULT_CHECKPOINT_ROWS,
     OwnerLimits,
     SqliteLedger,
 )
-from symfleet.ledger.sqlite_reading import SqliteReading, read_campaign
 from symfleet.ledger.statements import load
 
 _CREATING_NAME: Final = LEDGER_NAME + ".creating"
 _OPENING: Final = load("opening")
 _READ: Final = load("reading")
-_AUDIT: Final = load("audit")
 _LOG_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 
 
@@ -77,7 +75,8 @@ class OwnerRequest:
 
 def has_ledger(out: Path) -> bool:
     """Whether the folder has, or had, a ledger."""
-    return (out / LEDGER_NAME).exists() or (out / highwater.HIGHWATER_NAME).exists()
+    names = (LEDGER_NAME, ADDRESS_NAME, highwater.HIGHWATER_NAME)
+    return any((out / name).exists() for name in names)
 
 
 def filesystem_warnings(out: Path, *, allow_fuse: bool = False) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ def create(out: Path, campaign: CampaignRow, request: OwnerRequest, clock: Clock
     holder = Holder(request.host, request.pid, 0, clock.wall())
     lock = acquire(out, holder, clock, request.lock_wait_s)
     try:
-        _refuse_second(out)
+        refuse_second(out)
         _make_database(out, campaign)
         path = out / LEDGER_NAME
         connection = connect_writer(path)
@@ -106,7 +105,8 @@ def create(out: Path, campaign: CampaignRow, request: OwnerRequest, clock: Clock
         raise
 
 
-def _refuse_second(out: Path) -> None:
+def refuse_second(out: Path) -> None:
+    """Raise UserError when the folder has a campaign."""
     if has_ledger(out):
         raise UserError(
             "the output folder has a campaign already",
@@ -130,7 +130,7 @@ def _make_database(out: Path, campaign: CampaignRow) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
             migrate(connection, str(unfinished))
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute(_OPENING["put_campaign"], _campaign_values(campaign))
+            connection.execute(_OPENING["put_campaign"], campaign_values(campaign))
             connection.execute(_OPENING["put_standing"])
             connection.execute("COMMIT")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -146,18 +146,6 @@ def _make_database(out: Path, campaign: CampaignRow) -> None:
         sync_folder(out)
     except OSError as error:
         raise io_failure(error, "the ledger cannot be made", str(path)) from error
-
-
-def _campaign_values(campaign: CampaignRow) -> tuple[object, ...]:
-    return (
-        campaign.campaign,
-        campaign.ledger_incarnation,
-        campaign.created_wall,
-        campaign.keep.value,
-        campaign.generation,
-        msgspec.json.encode(campaign.key).decode(),
-        campaign.config_toml,
-    )
 
 
 def open_owner(out: Path, request: OwnerRequest, clock: Clock) -> SqliteLedger:
@@ -182,7 +170,7 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock) -> SqliteLedger:
         if older and request.accept_older is not None:
             _go_on_from_older(connection, out, request.accept_older)
         ledger = SqliteLedger(connection, path, clock, lock, request.limits)
-        _check_after_failure(ledger, out)
+        check_after_failure(ledger, out)
     except BaseException:
         connection.close()
         lock.close()
@@ -206,7 +194,7 @@ def _check_before_writing(out: Path, accept_older: str | None) -> bool:
     try:
         check_schema(connection, str(path))
         with reading(str(path)):
-            older = _is_older_copy(connection, out, accept_older)
+            older = is_older_copy(connection, out, path, accept_older)
             start_check(connection, read_campaign(connection, str(path)).campaign, str(path))
     finally:
         connection.close()
@@ -220,47 +208,7 @@ def _go_on_from_older(connection: sqlite3.Connection, out: Path, incarnation: st
     (out / highwater.HIGHWATER_NAME).unlink(missing_ok=True)
 
 
-def _is_older_copy(connection: sqlite3.Connection, out: Path, accept_older: str | None) -> bool:
-    """Whether the ledger is behind OUT/highwater; refuse one that is not to be accepted so."""
-    mark = highwater.read_highwater(out)
-    if mark is None:
-        return False
-    path = out / LEDGER_NAME
-    campaign = read_campaign(connection, str(path))
-    last = connection.execute(_READ["last_decision"]).fetchone()
-    (epoch,) = connection.execute(_READ["last_epoch_number"]).fetchone()
-    current = highwater.Highwater(
-        campaign=campaign.campaign,
-        ledger_incarnation=campaign.ledger_incarnation,
-        epoch=epoch,
-        decision=0 if last is None else last[0],
-        chain="" if last is None else last[1].hex(),
-    )
-    row = connection.execute(_AUDIT["chain_of"], (mark.decision,)).fetchone()
-    refusal = highwater.judge_highwater(mark, current, None if row is None else row[1].hex(), path)
-    if refusal is None:
-        return False
-    if accept_older is None or mark.campaign != campaign.campaign:
-        raise refusal
-    return True
-
-
-def _check_after_failure(ledger: SqliteLedger, out: Path) -> None:
-    """After an I/O error the next start checks everything before it goes on."""
-    marker = out / CHECK_FIRST_NAME
-    if not marker.exists():
-        return
-    for finding in ledger.audit():
-        raise IntegrityError(
-            finding.what,
-            where=finding.row,
-            why=f"{finding.detail} (found after an I/O error)",
-            hint="check the disk (dmesg), then restore a backup of the ledger",
-        )
-    marker.unlink(missing_ok=True)
-
-
-def open_reader(out: Path) -> SqliteReading:
+def open_reader(out: Path) -> RowReading:
     """Open a ledger for reading, live or not.
 
     Raises DataError when there is none, IntegrityError for damage, IOFailure.
@@ -271,7 +219,7 @@ def open_reader(out: Path) -> SqliteReading:
     connection = connect_reader(path)
     try:
         check_schema(connection, str(path))
-        return SqliteReading(connection, str(path))
+        return RowReading(connection, str(path))
     except BaseException:
         connection.close()
         raise

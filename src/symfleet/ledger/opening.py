@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
 from symfleet.ledger.contract import EpochRequest
 from symfleet.ledger.plan import sink_incarnation
+from symfleet.ledger.rows import Cursor
 from symfleet.ledger.standing import Standing, published_nth
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import chain_start
@@ -19,7 +19,7 @@ LAST_DECISION: Final = load("reading")["last_decision"]
 
 
 def open_epoch(
-    cursor: sqlite3.Cursor, standing: Standing, campaign: CampaignId, request: EpochRequest
+    cursor: Cursor, standing: Standing, campaign: CampaignId, request: EpochRequest
 ) -> tuple[int, int]:
     """Write the next epoch row; return how many leases were void and how many rows re-armed.
 
@@ -66,14 +66,14 @@ def open_epoch(
     return recovered, rearmed
 
 
-def register_source(cursor: sqlite3.Cursor, epoch: Epoch, key: tuple[str, str, str]) -> int:
+def register_source(cursor: Cursor, epoch: Epoch, key: tuple[str, str, str]) -> int:
     """Open a source (kind, path, host) in this epoch; return its number."""
     cursor.execute(_SQL["put_source"], (*key, epoch))
     return int(cursor.execute(_SQL["find_source"], key).fetchone()[0])
 
 
 def register_sink(
-    cursor: sqlite3.Cursor,
+    cursor: Cursor,
     standing: Standing,
     campaign: CampaignId,
     key: tuple[SinkKind, str, str],
@@ -91,7 +91,7 @@ def register_sink(
     return SinkRow(sink, kind, host, path, incarnation, upto)
 
 
-def rearm(cursor: sqlite3.Cursor, standing: Standing, work_ids: Sequence[WorkId]) -> int:
+def rearm(cursor: Cursor, standing: Standing, work_ids: Sequence[WorkId]) -> int:
     """Make poisoned rows pending again with their history forgotten; return how many."""
     rearmed = 0
     for work_id in work_ids:
@@ -108,6 +108,6 @@ def rearm(cursor: sqlite3.Cursor, standing: Standing, work_ids: Sequence[WorkId]
     return rearmed
 
 
-def drop_unnamed(cursor: sqlite3.Cursor) -> int:
+def drop_unnamed(cursor: Cursor) -> int:
     """Remove inputs that no artefact names; return how many."""
     return cursor.execute(_SQL["drop_unnamed"]).rowcount

@@ -15,58 +15,37 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final, TypeVar
 
 from symfleet.clock import Clock
 from symfleet.corpus.durable import write_file
-from symfleet.errors import DataError, InternalError, IOFailure, SymfleetError
-from symfleet.ledger import opening, turn_decision, turn_ending, turn_frontier, turn_giving_back
+from symfleet.errors import IOFailure, SymfleetError
 from symfleet.ledger.contract import EpochRequest
+from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.faults import DiskFullError, guarded
 from symfleet.ledger.highwater import Highwater, write_highwater
 from symfleet.ledger.owner_lock import OwnerLock
 from symfleet.ledger.reserve import free_reserve, keep_reserve
-from symfleet.ledger.sqlite_reading import SqliteReading
+from symfleet.ledger.row_ledger import RowLedger
+from symfleet.ledger.rows import Cursor
 from symfleet.ledger.standing import read_standing
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
 from symfleet.protocol.operations import (
-    Admit,
-    Answer,
-    AuditLeases,
-    Blame,
     Claim,
-    CloseEpoch,
-    CommitQuiescence,
-    CountFaults,
-    CountSkips,
-    Decide,
-    Defer,
     EpochOpening,
-    Failed,
-    MarkPublished,
     Operation,
-    RecordAck,
-    Release,
-    SetSource,
-    SinkRow,
-    StoreInputs,
     TurnAnswers,
 )
-from symfleet.types import SinkKind, WorkId
 
-CHECK_FIRST_NAME: Final = ".check-first"
-"""Exists after an I/O error: the next start checks everything before it goes on."""
+_T = TypeVar("_T")
 
 _SQL: Final = load("turn")
 _BEGIN: Final = _SQL["begin"]
 _COMMIT: Final = _SQL["commit"]
-_ADD_COUNTER: Final = _SQL["add_counter"]
-_ADD_FAULT: Final = _SQL["add_fault"]
-_SET_STANDING: Final = _SQL["set_standing"]
 
 DEFAULT_CHECKPOINT_ROWS: Final = 8_000
 """About 16 to 30 MiB of log."""
@@ -83,7 +62,7 @@ class OwnerLimits:
     checkpoint_rows: int
 
 
-class SqliteLedger(SqliteReading):
+class SqliteLedger(RowLedger):
     """The owner's view of a database. Made by `opener`, which has checked it and holds the lock."""
 
     def __init__(
@@ -94,14 +73,14 @@ class SqliteLedger(SqliteReading):
         lock: OwnerLock,
         limits: OwnerLimits,
     ) -> None:
-        super().__init__(connection, str(path))
+        with guarded(str(path)):
+            super().__init__(connection, str(path))
+        self._writer = connection
         self._out = path.parent
         self._clock = clock
         self._lock = lock
         self._limits = limits
         self._cursor = connection.cursor()
-        with guarded(self._where):
-            self._standing = read_standing(connection)
         self._is_full = True  # PRAGMA synchronous as it is now
         self._starved = False
         self._broken: SymfleetError | None = None
@@ -115,47 +94,10 @@ class SqliteLedger(SqliteReading):
         """Void all older leases, re-arm deferred rows, write the new epoch row (L4..L6, J8)."""
         keep_reserve(self._out, self._limits.reserve_bytes)
         self._starved = False
-        with self._transaction() as cursor:
-            opened = opening.open_epoch(cursor, self._standing, self._campaign.campaign, request)
-            recovered, rearmed = opened
+        opened = self._open_epoch(request)
         self._lock.tell_epoch(self._standing.epoch)
         self._write_highwater()
-        return EpochOpening(
-            epoch=self._standing.epoch,
-            resumed=self._standing.epoch > 1,
-            leases_recovered=recovered,
-            deferred_rearmed=rearmed,
-            frontier=self._standing.pending,
-            decisions=self._standing.decisions,
-            knowledge=self._standing.knowledge.packed(),
-            sinks=self.sinks(),
-        )
-
-    def register_source(self, kind: str, path: str, host: str) -> int:
-        """Return the number of the source; it is open."""
-        self._require_epoch()
-        with self._transaction() as cursor:
-            return opening.register_source(cursor, self._standing.epoch, (kind, path, host))
-
-    def register_sink(self, kind: SinkKind, path: str, host: str) -> SinkRow:
-        """Return the sink with a fresh incarnation."""
-        self._require_epoch()
-        with self._transaction() as cursor:
-            return opening.register_sink(
-                cursor, self._standing, self._campaign.campaign, (kind, path, host)
-            )
-
-    def rearm(self, work_ids: Sequence[WorkId]) -> int:
-        """Make poisoned rows pending again; none after quiescence (Q3)."""
-        if self._standing.quiescent and self._standing.closed is None:
-            return 0
-        with self._transaction() as cursor:
-            return opening.rearm(cursor, self._standing, work_ids)
-
-    def drop_unnamed(self) -> int:
-        """Remove inputs that no row names (`verify --gc`); return how many."""
-        with self._transaction() as cursor:
-            return opening.drop_unnamed(cursor)
+        return opened
 
     # ---- a turn ---------------------------------------------------------------------------------
 
@@ -163,42 +105,31 @@ class SqliteLedger(SqliteReading):
         """Run a turn's operations in one transaction; durable when this returns."""
         self._require_epoch()
         try:
-            answers = self._run(operations)
+            return self._run(operations)
         except DiskFullError:
             if not free_reserve(self._out):
                 raise
             self._starved = True
-            answers = self._run(operations)
-        standing = self._standing
-        return TurnAnswers(
-            answers=answers,
-            open_work=standing.open_work,
-            pending=standing.pending,
-            changes=standing.changes,
-            last_artefact=standing.artefacts,
-            unpublished=standing.unpublished,
-            deferred=standing.deferred,
-            poisoned=standing.poisoned,
-        )
+            return self._run(operations)
 
-    def _run(self, operations: Sequence[Operation]) -> tuple[Answer, ...]:
+    def _run(self, operations: Sequence[Operation]) -> TurnAnswers:
         lease_only = all(type(operation) is Claim for operation in operations)
         with self._transaction(lease_only=lease_only) as cursor:
             turn = Turn(self._connection, cursor, self._standing, self._clock.wall(), self._starved)
-            return tuple([self._answer(turn, operation) for operation in operations])
+            answers = tuple([self._answer(turn, operation) for operation in operations])
+        return self._told(answers)
 
-    def _answer(self, turn: Turn, operation: Operation) -> Answer:
-        before = self._connection.total_changes
-        try:
-            return carry_out(turn, operation)
-        except DataError as error:
-            if self._connection.total_changes != before:
-                raise InternalError(
-                    "an operation was refused after it had written",
-                    where=type(operation).__name__,
-                    why=str(error),
-                ) from error
-            return Failed(str(error))
+    def _changes(self) -> int:
+        return self._writer.total_changes
+
+    def _in_transaction(
+        self,
+        work: Callable[[Cursor], _T],
+        *,
+        opens_epoch: bool = False,  # noqa: ARG002 - the owner's lock keeps all others out
+    ) -> _T:
+        with self._transaction() as cursor:
+            return work(cursor)
 
     @contextlib.contextmanager
     def _transaction(self, *, lease_only: bool = False) -> Iterator[sqlite3.Cursor]:
@@ -212,31 +143,15 @@ class SqliteLedger(SqliteReading):
                 cursor.execute(_BEGIN)
                 before = standing.row
                 yield cursor
-                self._write_standing(before)
+                self._write_standing(cursor, before)
                 cursor.execute(_COMMIT)
         except BaseException as error:
             self._abandon(error)
             raise
 
-    def _write_standing(self, before: tuple[int, ...]) -> None:
-        standing = self._standing
-        epoch = standing.epoch
-        if standing.row != before:
-            self._cursor.execute(_SET_STANDING, standing.row)
-        if standing.counters:
-            self._cursor.executemany(
-                _ADD_COUNTER, [(epoch, *key, amount) for key, amount in standing.counters.items()]
-            )
-            standing.counters.clear()
-        if standing.faults:
-            self._cursor.executemany(
-                _ADD_FAULT, [(epoch, *key, amount) for key, amount in standing.faults.items()]
-            )
-            standing.faults.clear()
-
     def _set_durability(self, *, full: bool) -> None:
         if full != self._is_full:
-            self._connection.execute(f"PRAGMA synchronous={'FULL' if full else 'NORMAL'}")
+            self._writer.execute(f"PRAGMA synchronous={'FULL' if full else 'NORMAL'}")
             self._is_full = full
 
     def _abandon(self, error: BaseException) -> None:
@@ -246,15 +161,11 @@ class SqliteLedger(SqliteReading):
             with contextlib.suppress(SymfleetError):
                 write_file(self._out / CHECK_FIRST_NAME, f"{error}\n".encode())
         with contextlib.suppress(sqlite3.Error):
-            if self._connection.in_transaction:
-                self._connection.rollback()
+            if self._writer.in_transaction:
+                self._writer.rollback()
         if self._broken is None:
             with guarded(self._where):
                 self._standing = read_standing(self._connection)
-
-    def _require_epoch(self) -> None:
-        if self._standing.epoch == 0:
-            raise InternalError("no epoch is open", where=self._where, why="open_epoch comes first")
 
     # ---- between turns --------------------------------------------------------------------------
 
@@ -263,7 +174,7 @@ class SqliteLedger(SqliteReading):
 
         Neither matters enough to stop an owner whose disk is full: the log keeps everything.
         """
-        changes = self._connection.total_changes
+        changes = self._changes()
         if changes - self._checkpointed_at >= self._limits.checkpoint_rows:
             self._checkpointed_at = changes
             self._fold_log_back("PASSIVE")
@@ -273,7 +184,12 @@ class SqliteLedger(SqliteReading):
 
     def _fold_log_back(self, mode: str) -> None:
         with contextlib.suppress(DiskFullError), guarded(self._where):
-            self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+            self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+
+    def highwater(self) -> Highwater:
+        """Return how far the ledger has come."""
+        with guarded(self._where):
+            return super().highwater()
 
     def _write_highwater(self) -> None:
         standing = self._standing
@@ -281,24 +197,11 @@ class SqliteLedger(SqliteReading):
         self._marked = standing.decisions
         write_highwater(self._out, self.highwater())
 
-    def highwater(self) -> Highwater:
-        """Return how far the ledger has come."""
-        standing = self._standing
-        with guarded(self._where):
-            last = self._connection.execute(opening.LAST_DECISION).fetchone()
-        return Highwater(
-            campaign=self._campaign.campaign,
-            ledger_incarnation=self._campaign.ledger_incarnation,
-            epoch=standing.epoch,
-            decision=standing.decisions,
-            chain="" if last is None else last[1].hex(),
-        )
-
     def abandon(self) -> None:
         """Let go without a last word: no `highwater`, no verdict, leases as they are."""
         # SQLite keeps a connection's files open until its last statement is gone.
         self._cursor.close()
-        self._connection.close()
+        self._writer.close()
         self._lock.close()
 
     def close(self) -> None:
@@ -310,40 +213,3 @@ class SqliteLedger(SqliteReading):
                     self._write_highwater()
         finally:
             self.abandon()
-
-
-def carry_out(turn: Turn, operation: Operation) -> Answer:  # noqa: C901, PLR0911, PLR0912
-    """Run one operation of a turn."""
-    match operation:
-        case Decide():
-            return turn_decision.decide(turn, operation)
-        case Claim():
-            return turn_frontier.claim(turn, operation)
-        case Admit():
-            return turn_frontier.admit(turn, operation)
-        case StoreInputs():
-            return turn_frontier.store_inputs(turn, operation)
-        case Release():
-            return turn_giving_back.release(turn, operation)
-        case Defer():
-            return turn_giving_back.defer(turn, operation)
-        case Blame():
-            return turn_giving_back.blame(turn, operation)
-        case MarkPublished():
-            return turn_ending.mark_published(turn, operation)
-        case CountFaults():
-            return turn_ending.count_faults(turn, operation)
-        case CountSkips():
-            return turn_ending.count_skips(turn, operation)
-        case SetSource():
-            return turn_ending.set_source(turn, operation)
-        case AuditLeases():
-            return turn_ending.audit_leases(turn, operation)
-        case CommitQuiescence():
-            return turn_ending.commit_quiescence(turn, operation)
-        case RecordAck():
-            return turn_ending.record_ack(turn, operation)
-        case CloseEpoch():
-            return turn_ending.close_epoch(turn, operation)
-        case _:
-            assert_never(operation)

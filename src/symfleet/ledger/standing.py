@@ -6,11 +6,11 @@ faults of a turn gather here and are written once, at its end.
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass, field
 from typing import Final
 
 from symfleet.ledger.edges import Knowledge, unpack_edges
+from symfleet.ledger.rows import Database
 from symfleet.ledger.statements import load
 from symfleet.types import Epoch, Incarnation, SinkKind
 
@@ -103,7 +103,7 @@ class Standing:
         self.faults[key] = self.faults.get(key, 0) + amount
 
 
-def published_nth(connection: sqlite3.Connection, kind: SinkKind, published_upto: int) -> int:
+def published_nth(connection: Database, kind: SinkKind, published_upto: int) -> int:
     """Return how many artefacts of a kind have a number up to a mark."""
     if kind is SinkKind.CORPUS:
         row = connection.execute(_NTH_CORPUS, (published_upto,)).fetchone()
@@ -112,7 +112,7 @@ def published_nth(connection: sqlite3.Connection, kind: SinkKind, published_upto
     return 0 if row is None else int(row[0])
 
 
-def read_knowledge(connection: sqlite3.Connection) -> Knowledge:
+def read_knowledge(connection: Database) -> Knowledge:
     """Return the union of all decisions' new edges."""
     knowledge = Knowledge()
     for (edges,) in connection.execute(_COVERAGE):
@@ -120,7 +120,7 @@ def read_knowledge(connection: sqlite3.Connection) -> Knowledge:
     return knowledge
 
 
-def read_unpublished(connection: sqlite3.Connection, counts: dict[SinkKind, int]) -> int:
+def read_unpublished(connection: Database, counts: dict[SinkKind, int]) -> int:
     """Return how many artefacts the live sinks have still to show."""
     (epoch,) = connection.execute(_LAST_EPOCH_NUMBER).fetchone()
     marks = connection.execute(_LIVE_SINKS, (epoch,)).fetchall()
@@ -130,7 +130,7 @@ def read_unpublished(connection: sqlite3.Connection, counts: dict[SinkKind, int]
     )
 
 
-def read_standing(connection: sqlite3.Connection) -> Standing:
+def read_standing(connection: Database) -> Standing:
     """Read everything again from rows."""
     execute = connection.execute
     counts = execute(_STANDING).fetchone()

@@ -1,4 +1,4 @@
-"""A running turn of the SQLite store, and the rows that operations share.
+"""A running turn of a store of rows, and the rows that operations share.
 
 Theory of operation. An operation asks every question that could refuse it before its first write,
 so a refused operation has written nothing and needs no savepoint; anything that goes wrong after
@@ -8,12 +8,12 @@ checks the first half of this for every refusal.
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from symfleet.errors import IntegrityError, InternalError
 from symfleet.ledger import plan as planning
+from symfleet.ledger.rows import Cursor, Database
 from symfleet.ledger.standing import Standing
 from symfleet.ledger.statements import load
 from symfleet.types import FencingToken, InputId, Outcome, SinkKind, StateId, WorkId
@@ -30,8 +30,8 @@ _PUT_ARTEFACT: Final = _SQL["put_artefact"]
 class Turn:
     """One transaction. `cursor` is the only one that writes."""
 
-    connection: sqlite3.Connection
-    cursor: sqlite3.Cursor
+    connection: Database
+    cursor: Cursor
     standing: Standing
     wall: float
     starved: bool
@@ -45,8 +45,8 @@ class Turn:
     def store(self, input_id: InputId, data: bytes) -> int:
         """Return the row of an input, written when new."""
         digest = bytes.fromhex(input_id)
-        cursor = self.cursor.execute(_PUT_INPUT, (digest, data))
-        if cursor.rowcount == 1:
+        cursor = self.cursor
+        if cursor.execute(_PUT_INPUT, (digest, data)).rowcount == 1:
             row = cursor.lastrowid
             assert row is not None
             return row
@@ -78,7 +78,7 @@ class Turn:
         """Put an input into the outbox of a kind unless it is there."""
         standing = self.standing
         number, nth = standing.artefacts + 1, standing.artefacts_of(kind) + 1
-        # `str` gives SQLite a plain string: an enumeration member costs it a search for adapters.
+        # A plain string: an enumeration member costs the database's driver a search for adapters.
         name, outcome, site = str(kind), str(story.outcome), story.site
         if site >= 2**63:
             site -= 2**64

@@ -17,7 +17,7 @@ SELECT epoch, chain FROM decisions WHERE decision = ?
 SELECT coordinator, chain_start, decisions_before FROM epochs WHERE epoch = ?
 
 -- name: executed
-SELECT coalesce(sum(amount), 0) FROM counters WHERE name = 'executed'
+SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM counters WHERE name = 'executed'
 
 -- name: first_unpublished
 SELECT decision FROM artefacts

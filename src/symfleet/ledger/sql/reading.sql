@@ -17,7 +17,7 @@ FROM standing
 -- name: epochs
 SELECT e.epoch, e.opened_wall, e.closed_wall, e.host, e.pid, e.reason, e.exit_code,
     e.leases_recovered,
-    coalesce((SELECT sum(c.amount) FROM counters AS c
+    coalesce((SELECT CAST(sum(c.amount) AS BIGINT) FROM counters AS c
         WHERE c.epoch = e.epoch AND c.name = 'executed'), 0)
 FROM epochs AS e WHERE e.epoch >= ? ORDER BY e.epoch
 
@@ -29,7 +29,7 @@ FROM epochs ORDER BY epoch DESC LIMIT 1
 SELECT epoch, coordinator, name, amount FROM counters
 
 -- name: faults
-SELECT epoch, name, reason, sum(amount) FROM faults GROUP BY epoch, name, reason
+SELECT epoch, name, reason, CAST(sum(amount) AS BIGINT) FROM faults GROUP BY epoch, name, reason
 ORDER BY name, reason
 
 -- name: acks

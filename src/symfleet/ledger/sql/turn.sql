@@ -136,11 +136,11 @@ UPDATE epochs SET reason = ?, exit_code = ?, closed_wall = ? WHERE epoch = ? AND
 
 -- name: add_counter
 INSERT INTO counters (epoch, coordinator, name, amount) VALUES (?, ?, ?, ?)
-ON CONFLICT (epoch, coordinator, name) DO UPDATE SET amount = amount + excluded.amount
+ON CONFLICT (epoch, coordinator, name) DO UPDATE SET amount = counters.amount + excluded.amount
 
 -- name: add_fault
 INSERT INTO faults (epoch, coordinator, name, reason, amount) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (epoch, coordinator, name, reason) DO UPDATE SET amount = amount + excluded.amount
+ON CONFLICT (epoch, coordinator, name, reason) DO UPDATE SET amount = faults.amount + excluded.amount
 
 -- name: set_standing
 UPDATE standing SET pending = ?, leased = ?, done = ?, deferred = ?, poisoned = ?, suspects = ?,

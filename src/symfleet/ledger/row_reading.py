@@ -1,9 +1,8 @@
-"""The reading half of the SQLite store. Every row is checked when it is read."""
+"""Reading a store of rows, SQLite's or PostgreSQL's. Every row is checked when it is read."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from symfleet.ledger.contract import (
 )
 from symfleet.ledger.faults import reading
 from symfleet.ledger.manifest import decode_manifest, manifest_digest
+from symfleet.ledger.rows import Database
 from symfleet.ledger.standing import read_knowledge, read_unpublished
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import totals_of
@@ -48,7 +48,7 @@ _SQL: Final = load("reading")
 _PAGE_ROWS: Final = 512
 
 
-def read_campaign(connection: sqlite3.Connection, where: str) -> CampaignRow:
+def read_campaign(connection: Database, where: str) -> CampaignRow:
     """Return the campaign's row."""
     with reading(where):
         row = connection.execute(_SQL["campaign"]).fetchone()
@@ -75,10 +75,10 @@ class _Sums(NamedTuple):
     executed: dict[int, int]
 
 
-class SqliteReading:
+class RowReading:
     """Read-only views of a database."""
 
-    def __init__(self, connection: sqlite3.Connection, where: str) -> None:
+    def __init__(self, connection: Database, where: str) -> None:
         self._connection = connection
         self._where = where
         self._campaign = read_campaign(connection, where)
@@ -88,7 +88,7 @@ class SqliteReading:
         self._connection.close()
 
     @contextmanager
-    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+    def _snapshot(self) -> Iterator[Database]:
         """Read in one transaction, so that all answers are of one moment."""
         with reading(self._where):
             self._connection.execute(_SQL["begin"])

@@ -1,0 +1,224 @@
+"""Sessions of a PostgreSQL server, as the stores of rows ask for them.
+
+The address never holds a password: libpq takes it from the file that PGPASSFILE names, or from
+PGPASSWORD. Statements of a transaction travel in a pipeline: one whose answer nobody reads costs no
+round trip.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8Dumper
+from psycopg.types.string import StrDumperUnknown
+
+from symfleet.ledger.postgres_address import LedgerAddress
+from symfleet.ledger.postgres_faults import guarded, refused_connection
+from symfleet.ledger.postgres_statements import IN_POSTGRES, SESSION, WRITING
+from symfleet.ledger.rows import Answer, Database
+from symfleet.types import CampaignId
+
+_CONNECT_S: Final = 10
+_TCP: Final = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+# The server looks for a client that is gone in the middle of a statement, and gives a lost host's
+# session up as fast as we do: with it the owner's lock.
+_SERVER_OPTIONS: Final = (
+    "-c client_connection_check_interval=2s -c tcp_keepalives_idle=10"
+    " -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+)
+
+
+class _TextDumper(StrDumperUnknown):
+    """PostgreSQL's texts hold no zero byte; people see the sign for an unknown one."""
+
+    def dump(self, obj: str) -> Any:
+        return super().dump(obj.replace("\0", "\ufffd"))
+
+
+@dataclass(frozen=True, slots=True)
+class LockKeys:
+    """The advisory locks of a campaign: its owner's, and the fence around its transactions."""
+
+    owner: int
+    fence: int
+
+
+def schema_of(campaign: CampaignId) -> str:
+    """Return the name of a campaign's schema."""
+    return f"symfleet_{campaign}"
+
+
+def lock_keys(campaign: CampaignId) -> LockKeys:
+    """Return a campaign's locks; a database may hold many campaigns."""
+
+    def key(purpose: str) -> int:
+        digest = hashlib.sha256(f"symfleet {purpose}:{campaign}".encode()).digest()
+        return int.from_bytes(digest[:8], "big", signed=True)
+
+    return LockKeys(key("owner"), key("fence"))
+
+
+class PostgresCursor:
+    """Answers of the last statement."""
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self.connection: Database = connection
+        self._session = connection
+        self._cursor: psycopg.Cursor[Any] | None = None
+        self._many: list[psycopg.Cursor[Any]] = []
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> PostgresCursor:
+        """Send one statement; its answer is read when it is asked for."""
+        self._cursor = self._session.send(statement, values)
+        return self
+
+    def executemany(self, statement: str, values: Iterable[Sequence[Any]], /) -> PostgresCursor:
+        """Send one statement for each of many values."""
+        self._many = [self._session.send(statement, each) for each in values]
+        self._cursor = None
+        return self
+
+    @property
+    def rowcount(self) -> int:
+        """Return how many rows were written."""
+        self._session.settle()
+        if self._cursor is None:
+            return sum(cursor.rowcount for cursor in self._many)
+        return self._cursor.rowcount
+
+    @property
+    def lastrowid(self) -> int | None:
+        """Return the number that the last statement returned."""
+        row = self.fetchone()
+        return None if row is None else int(row[0])
+
+    def fetchone(self) -> Any:
+        """Return the next row, None after the last."""
+        assert self._cursor is not None
+        with self._session.guarded():
+            return self._cursor.fetchone()
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows that are left."""
+        assert self._cursor is not None
+        with self._session.guarded():
+            return self._cursor.fetchall()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.fetchall())
+
+    def close(self) -> None:
+        """Let rows go that nobody wants any more."""
+        self._cursor = None
+
+
+class PostgresConnection:
+    """One session. Not for threads."""
+
+    def __init__(self, raw: psycopg.Connection[Any], where: str) -> None:
+        self._raw = raw
+        self._where = where
+        self._pipeline: psycopg.Pipeline | None = None
+        self.writes = 0
+        """How many statements that may write were sent."""
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Answer:
+        """Run one statement."""
+        return PostgresCursor(self).execute(statement, values)
+
+    def cursor(self) -> PostgresCursor:
+        """Return a cursor."""
+        return PostgresCursor(self)
+
+    def send(self, statement: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
+        """Send a statement that callers know by its text in `sql/*.sql`."""
+        self.writes += statement in WRITING
+        with self.guarded():
+            return self._raw.execute(IN_POSTGRES[statement], values)
+
+    def script(self, text: str) -> None:
+        """Run a migration."""
+        with self.guarded():
+            self._raw.execute(text.encode())
+
+    def guarded(self) -> contextlib.AbstractContextManager[None]:
+        """Translate PostgreSQL's errors inside a block."""
+        return guarded(self._raw, self._where)
+
+    @contextlib.contextmanager
+    def pipeline(self) -> Iterator[None]:
+        """Send the statements inside the block without waiting for answers that nobody reads."""
+        with self.guarded(), self._raw.pipeline() as pipeline:
+            self._pipeline = pipeline
+            try:
+                yield
+            finally:
+                self._pipeline = None
+
+    def settle(self) -> None:
+        """Wait for all answers."""
+        if self._pipeline is not None:
+            with self.guarded():
+                self._pipeline.sync()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the session is over."""
+        return self._raw.closed or self._raw.broken
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open, failed or not."""
+        return self._raw.info.transaction_status in {
+            psycopg.pq.TransactionStatus.INTRANS,
+            psycopg.pq.TransactionStatus.INERROR,
+        }
+
+    def roll_back(self) -> None:
+        """Take an open transaction back."""
+        with self.guarded():
+            self._raw.rollback()
+
+    def close(self) -> None:
+        """End the session."""
+        with contextlib.suppress(psycopg.Error):
+            self._raw.close()
+
+
+def connect(address: LedgerAddress, *, read_only: bool = False) -> PostgresConnection:
+    """Begin a session in a campaign's schema; raise HostError when that is impossible."""
+    where = address.shown
+    try:
+        told = conninfo_to_dict(address.url)
+        options = " ".join((str(told.pop("options", "")), _SERVER_OPTIONS)).strip()
+        given: dict[str, Any] = {
+            "connect_timeout": _CONNECT_S,
+            "application_name": "symfleet",
+            **_TCP,
+            **told,
+        }
+        raw = psycopg.connect(**given, options=options, autocommit=True, prepare_threshold=2)
+    except psycopg.Error as error:
+        raise refused_connection(error, where) from error
+    raw.prepared_max = 500
+    raw.adapters.register_dumper(int, Int8Dumper)
+    raw.adapters.register_dumper(str, _TextDumper)
+    connection = PostgresConnection(raw, where)
+    try:
+        settings = SESSION["reader_settings" if read_only else "settings"]
+        connection.execute(settings, (address.schema,)).fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,154 @@
+"""What PostgreSQL's errors mean for a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import psycopg
+
+from symfleet.errors import (
+    BusyError,
+    HostError,
+    IntegrityError,
+    InternalError,
+    IOFailure,
+    SymfleetError,
+)
+from symfleet.ledger.faults import DiskFailureError, DiskFullError
+
+_VERIFY: Final = "run `symfleet verify`, then restore a backup of the database"
+_PAGE: Final = "see the page `A ledger on PostgreSQL` of the manual"
+
+
+class ConnectionLostError(IOFailure):
+    """The connection ended. Whether a transaction that was being committed is durable is unknown
+    until its turn is looked up."""
+
+
+class ConflictError(IOFailure):
+    """The server gave the transaction up in favour of another one; it changed nothing."""
+
+
+def translated(  # noqa: PLR0911 - one for each family
+    error: psycopg.Error, where: str, *, lost: bool
+) -> SymfleetError:
+    """Return the error family of an error in a session; `lost`: its connection is gone."""
+    state = error.sqlstate or ""
+    why = _first_line(error) + (f" ({state})" if state else "")
+    if lost or state[:2] == "08" or state in {"57P01", "57P02", "57P03", "57P05", "25P03"}:
+        return ConnectionLostError(
+            "the connection to PostgreSQL was lost",
+            where=where,
+            why=why,
+            hint="when the server can be reached again, `symfleet resume` goes on",
+        )
+    if state in {"40001", "40P01"}:
+        return ConflictError(
+            "PostgreSQL gave a transaction up in favour of another one",
+            where=where,
+            why=why,
+            hint="no other program should write to this schema; resume the campaign",
+        )
+    match state[:2]:
+        case "53" if state == "53100":
+            return DiskFullError(
+                "no space is left for the ledger",
+                where=where,
+                why=why,
+                hint="free some space on the server, then `symfleet resume` goes on",
+            )
+        case "53" | "54" | "57" | "58":
+            return DiskFailureError(
+                "PostgreSQL cannot do what the ledger needs",
+                where=where,
+                why=why,
+                hint="read the server's log, then resume",
+            )
+        case "XX" if state in {"XX001", "XX002"}:
+            return IntegrityError("the ledger is damaged", where=where, why=why, hint=_VERIFY)
+        # Our statements fit our schema: otherwise the stored one is not ours.
+        case "42" if state != "42501":
+            return IntegrityError("the ledger is damaged", where=where, why=why, hint=_VERIFY)
+        case "3F":
+            return IntegrityError("the ledger is damaged", where=where, why=why, hint=_VERIFY)
+        case "42" | "25":
+            return no_rights(where, why)
+        case "55":
+            return BusyError(
+                "another program holds rows of the ledger",
+                where=where,
+                why=why,
+                hint="end the other program; look for it in pg_stat_activity",
+            )
+        case _:
+            return InternalError(
+                "the ledger refused a change that breaks one of its rules",
+                where=where,
+                why=why,
+                hint="nothing was changed; please report this",
+            )
+
+
+def no_rights(where: str, why: str) -> HostError:
+    """The role may not do what a ledger needs."""
+    return HostError(
+        "PostgreSQL refuses the ledger its rights",
+        where=where,
+        why=why,
+        hint=f"the role must own the campaign's schema, or may create one; {_PAGE}",
+    )
+
+
+_CAUSES: Final = (
+    (
+        ("SSL", "TLS", "certificate"),
+        "the TLS connection to PostgreSQL failed",
+        "check sslmode, sslrootcert and the server's certificate",
+    ),
+    (
+        ("password authentication failed", "no password supplied", "authentication failed"),
+        "PostgreSQL refuses the login",
+        "put the password into the file that PGPASSFILE names (mode 0600)",
+    ),
+    (
+        ("no pg_hba.conf entry", "is not permitted to log in", "role", "pg_ident"),
+        "PostgreSQL refuses the login",
+        "check the role's name and the server's pg_hba.conf",
+    ),
+    (
+        ("database",),
+        "there is no such database",
+        "make it (`createdb NAME`), or correct the name in --ledger",
+    ),
+)
+
+
+def refused_connection(error: psycopg.Error, where: str) -> HostError:
+    """Return why no session could begin."""
+    why = _first_line(error)
+    told = str(error)
+    for marks, what, hint in _CAUSES:
+        if any(mark in told for mark in marks):
+            return HostError(what, where=where, why=why, hint=hint)
+    return HostError(
+        "PostgreSQL cannot be reached",
+        where=where,
+        why=why,
+        hint=f"is the server running, and is the address right? {_PAGE}",
+    )
+
+
+def _first_line(error: psycopg.Error) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return "; ".join(lines[:2]) if lines else type(error).__name__
+
+
+@contextmanager
+def guarded(connection: psycopg.Connection[tuple[object, ...]], where: str) -> Iterator[None]:
+    """Translate PostgreSQL's errors inside the block."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translated(error, where, lost=connection.broken or connection.closed) from error

@@ -1,0 +1,59 @@
+"""The statements of `sql/*.sql` as PostgreSQL says them.
+
+Most differ only in the sign for a value and in hints about indexes. Those that differ in more have
+a block of the same name in `sql/postgres/`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+from types import MappingProxyType
+from typing import Final
+
+from symfleet.errors import InternalError
+from symfleet.ledger.statements import load
+
+_SHARED: Final = ("turn", "reading", "opening", "audit")
+_INDEX_HINT: Final = re.compile(r" INDEXED BY \w+")
+
+
+def _said(statement: str) -> str:
+    return _INDEX_HINT.sub("", statement).replace("%", "%%").replace("?", "%s")
+
+
+def _all_statements() -> Mapping[str, str]:
+    statements: dict[str, str] = {}
+    for file in _SHARED:
+        other = load(f"postgres/{file}")
+        shared = load(file)
+        if unknown := other.keys() - shared.keys():
+            raise InternalError(
+                "a block replaces none", where=f"sql/postgres/{file}.sql: {unknown}"
+            )
+        for name, statement in shared.items():
+            statements[statement] = _said(other.get(name, statement))
+    for statement in load("postgres/session").values():
+        statements[statement] = _said(statement)
+    return MappingProxyType(statements)
+
+
+IN_POSTGRES: Final = _all_statements()
+"""Each statement by the text that callers know it by."""
+
+WRITING: Final = frozenset(
+    statement for statement in IN_POSTGRES if statement.startswith(("INSERT", "UPDATE", "DELETE"))
+)
+
+SESSION: Final = load("postgres/session")
+
+
+def postgres_migrations() -> tuple[str, ...]:
+    """Return the scripts of all migrations; the first makes version 1 of an empty schema."""
+    folder = resources.files("symfleet.ledger").joinpath("migrations", "postgres")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    for number, name in enumerate(names, start=1):
+        if name != f"{number:04}.sql":
+            raise InternalError("migrations are not numbered without gaps", where=name)
+    return tuple(folder.joinpath(name).read_text(encoding="utf-8") for name in names)

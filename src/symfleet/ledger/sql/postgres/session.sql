@@ -1,0 +1,97 @@
+-- Statements that only PostgreSQL has: the session, the owner's lock, the fence, the schema.
+
+-- name: server
+SELECT current_setting('server_version_num')::bigint, current_setting('fsync'),
+    current_setting('full_page_writes'), pg_is_in_recovery(), pg_backend_pid()::bigint,
+    has_database_privilege(current_database(), 'CREATE')
+
+-- name: settings
+SELECT set_config('synchronous_commit', 'on', false),
+    set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
+    set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),
+    set_config('jit', 'off', false), set_config('client_min_messages', 'warning', false),
+    set_config('lock_timeout', '30s', false), set_config('client_encoding', 'UTF8', false),
+    set_config('search_path', ?, false)
+
+-- name: reader_settings
+SELECT set_config('default_transaction_read_only', 'on', false),
+    set_config('jit', 'off', false), set_config('client_encoding', 'UTF8', false),
+    set_config('search_path', ?, false)
+
+-- name: has_schema
+SELECT count(*) FROM pg_namespace WHERE nspname = ?
+
+-- name: may_use_schema
+SELECT has_schema_privilege(?, 'USAGE')
+
+-- name: version
+SELECT version, digest FROM schema_version
+
+-- name: put_version
+INSERT INTO schema_version (only_row, version, digest) VALUES (1, ?, ?)
+ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, digest = excluded.digest
+
+-- name: has_version
+SELECT to_regclass('schema_version') IS NOT NULL
+
+-- name: catalogue
+SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull::text
+FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+    AND NOT a.attisdropped
+UNION ALL
+SELECT 'index', c.relname, '', pg_get_indexdef(i.indexrelid)
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE c.relnamespace = current_schema()::regnamespace
+UNION ALL
+SELECT 'constraint', c.relname, k.conname, pg_get_constraintdef(k.oid)
+FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid
+WHERE k.connamespace = current_schema()::regnamespace
+UNION ALL
+SELECT 'trigger', c.relname, t.tgname, t.tgtype::text || ' ' || encode(t.tgargs, 'hex')
+    || ' ' || t.tgenabled::text
+FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal
+UNION ALL
+SELECT 'function', p.proname, '', p.prosrc FROM pg_proc AS p
+WHERE p.pronamespace = current_schema()::regnamespace
+ORDER BY 1, 2, 3, 4
+
+-- name: try_lock
+SELECT pg_try_advisory_lock(?)
+
+-- name: holder
+SELECT o.host, o.pid, o.epoch, greatest(0, extract(epoch FROM clock_timestamp()) - o.since_wall)::float8
+FROM owners AS o JOIN pg_locks AS l ON l.pid = o.backend
+WHERE l.locktype = 'advisory' AND l.granted
+    AND ((l.classid::bigint << 32) | l.objid::bigint) = ? AND l.database
+    = (SELECT oid FROM pg_database WHERE datname = current_database())
+ORDER BY o.since_wall DESC LIMIT 1
+
+-- name: put_owner
+INSERT INTO owners (nonce, host, pid, backend, since_wall)
+VALUES (?, ?, ?, pg_backend_pid(), extract(epoch FROM clock_timestamp()))
+
+-- name: move_owner
+UPDATE owners SET backend = pg_backend_pid() WHERE nonce = ? RETURNING turn
+
+-- name: end_backend
+SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l JOIN owners AS o ON o.backend = l.pid
+WHERE l.locktype = 'advisory' AND l.granted AND o.nonce = ?
+    AND ((l.classid::bigint << 32) | l.objid::bigint) = ?
+
+-- name: fence_shared
+SELECT pg_advisory_xact_lock_shared(?)
+
+-- name: fence_alone
+SELECT pg_advisory_xact_lock(?)
+
+-- name: fence_epoch
+SELECT coalesce((SELECT max(epoch) FROM epochs), 0), pg_backend_pid()::bigint,
+    extract(epoch FROM clock_timestamp())::float8
+
+-- name: take_turn
+UPDATE owners SET turn = ?, epoch = ? WHERE nonce = ?
+
+-- name: server_time
+SELECT extract(epoch FROM clock_timestamp())::float8
