@@ -59,6 +59,17 @@ def acks(status: LedgerStatus) -> list[tuple[int, int]]:
 
 
 @pytest.mark.guarantee("Q4")
+def test_a_launch_without_stop_rules_ends_when_nothing_is_left(make: Make) -> None:
+    campaign = make("two", one=b"1")
+    run(campaign.job(stop=Stop()))
+    status = campaign.status()
+    assert_healthy(status)
+    assert status.epoch is not None
+    assert (status.epoch.reason, status.epoch.exit_code) == ("quiescent", 0)
+    assert status.total.executed == 3
+
+
+@pytest.mark.guarantee("Q4")
 @pytest.mark.guarantee("C7")
 def test_e3_one_shared_child_is_executed_once(make: Make) -> None:
     campaign = make("same", one=b"1", two=b"2")
@@ -275,9 +286,9 @@ def test_e14_an_unreadable_seed_is_admitted_once_it_can_be_read(make: Make) -> N
     if os.geteuid() == 0:  # root reads everything unless it gives that up
         drop = "--bounding-set=-dac_override,-dac_read_search"
         launcher = ("setpriv", drop, *launcher)
-    advanced = Advanced(rescan_s=0.2, idle_window_s=0.2, watch=True)
+    advanced = Advanced(rescan_s=0.2, idle_window_s=0.2)
     job = campaign.job(
-        stop=Stop(max_executions=2, until_quiescent=False), advanced=advanced, launcher=launcher
+        stop=Stop(max_executions=2, watch=True), advanced=advanced, launcher=launcher
     )
     job.start()
     campaign.wait_for_decision(job)

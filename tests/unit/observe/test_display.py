@@ -111,15 +111,23 @@ def test_without_a_terminal_there_are_plain_lines_in_time(out: Path) -> None:
     assert lines[3] == "symfleet: stopping at once"
 
 
-def test_a_hint_is_given_once_for_as_long_as_it_holds(out: Path) -> None:
-    (out / "status.json").write_bytes(encode_report(report(status(states={}), live())))
+@pytest.mark.parametrize(
+    ("watching", "hint"),
+    [
+        (False, "symfleet: nothing is left to explore: ending"),
+        (True, "symfleet: nothing is left: waiting for inputs (seed folders, `corpus add`), or"),
+    ],
+)
+def test_a_hint_is_given_once_for_as_long_as_it_holds(out: Path, watching: bool, hint: str) -> None:
+    part = live(watching=watching)
+    (out / "status.json").write_bytes(encode_report(report(status(states={}), part)))
     stream = io.StringIO()
     display = LaunchDisplay(out, "plain", stream, look(greeting=""))
     for now in (0.1, 10.2, 20.3):
         display.ticked(now)
     lines = stream.getvalue().splitlines()
     assert len(lines) == 3
-    assert lines[1].startswith("symfleet: nothing is left to explore")
+    assert lines[1].startswith(hint)
 
 
 def test_a_report_of_an_earlier_launch_is_not_shown(out: Path) -> None:
