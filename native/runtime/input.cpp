@@ -24,6 +24,25 @@ bool matches(int Fd) {
   return fstat(Fd, &S) == 0 && S.st_dev == G.header->input_dev && S.st_ino == G.header->input_ino;
 }
 
+void labelGenuine(uint64_t Address, uint64_t Offset, uint64_t Size, int Fd) {
+  uint8_t Genuine[512];
+  while (Size) {
+    ssize_t Got = pread(Fd, Genuine, Size < sizeof(Genuine) ? Size : sizeof(Genuine), Offset);
+    if (Got <= 0) {
+      clearLabels(Address, Size);
+      return;
+    }
+    for (ssize_t I = 0; I < Got; ++I)
+      if (Genuine[I] == *(const uint8_t *)(Address + I))
+        labelInput(Address + I, Offset + I, 1);
+      else
+        clearLabels(Address + I, 1);
+    Address += Got;
+    Offset += Got;
+    Size -= Got;
+  }
+}
+
 } // namespace
 
 void enterInput() {
@@ -43,7 +62,9 @@ bool isInputFd(int Fd) {
 }
 
 bool isInputStream(FILE *Stream) {
-  int Fd = fileno(Stream);
+  const int Saved = errno;
+  int Fd = fileno(Stream); // none behind memory
+  errno = Saved;
   KnownStream &Slot = slotOf(Stream);
   if (Slot.stream != Stream || Slot.fd != Fd)
     Slot = {Stream, Fd, Fd >= 0 && isInputFd(Fd)};
@@ -70,14 +91,22 @@ void noteOpened(int Fd, const char *Path) {
     __atomic_fetch_sub(&G.header->opens_len, Size, __ATOMIC_RELAXED);
 }
 
-void deliver(void *Buffer, uint64_t Offset, uint64_t Size, uint64_t Wanted) {
+int genuineByte(int Fd, uint64_t Offset) {
+  uint8_t Byte;
+  return pread(Fd, &Byte, 1, (off_t)Offset) == 1 ? Byte : -1;
+}
+
+void deliver(void *Buffer, uint64_t Offset, uint64_t Size, uint64_t Wanted, int Doubted) {
   __atomic_fetch_add(&G.header->progress, 1, __ATOMIC_RELAXED);
   if (!G.recording)
     return;
   TableLock Lock;
   if (!Lock)
     return;
-  labelInput((uint64_t)Buffer, Offset, Size);
+  if (Doubted < 0)
+    labelInput((uint64_t)Buffer, Offset, Size);
+  else
+    labelGenuine((uint64_t)Buffer, Offset, Size, Doubted);
   __atomic_fetch_add(&G.header->symbolic_bytes, Size, __ATOMIC_RELAXED);
   static uint64_t LastEof;
   if (Size < Wanted && Offset + Wanted > LastEof) {

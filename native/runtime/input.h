@@ -18,8 +18,12 @@ void forgetStream(FILE *Stream); // it was closed, or its number may be reused
 // symbolic byte.
 void noteOpened(int Fd, const char *Path);
 
-// Size bytes of the input from Offset arrived at Buffer, of Wanted.
-void deliver(void *Buffer, uint64_t Offset, uint64_t Size, uint64_t Wanted);
+// Size bytes of the input from Offset arrived at Buffer, of Wanted. Bytes that
+// may be others are compared with the file at Doubted: only equal ones count.
+void deliver(void *Buffer, uint64_t Offset, uint64_t Size, uint64_t Wanted, int Doubted = -1);
+
+// The input file's byte at Offset; -1 if there is none.
+int genuineByte(int Fd, uint64_t Offset);
 
 } // namespace sf
 

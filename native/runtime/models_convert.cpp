@@ -26,6 +26,17 @@ Operand mapThroughTable(Operand A, unsigned Bits, uint64_t (*Map)(uint64_t, cons
 
 using namespace sf;
 
+// By the names that they have in every C library: newer headers give strtol()
+// the meaning of C23, which knows "0b", and it must not get that here.
+#define SF_REAL(type, name)                                                                        \
+  extern "C" type real_##name(const char *, char **, int) asm(#name);                              \
+  extern "C" __attribute__((weak)) type real___isoc23_##name(const char *, char **,                \
+                                                             int) asm("__isoc23_" #name)
+SF_REAL(long, strtol);
+SF_REAL(long long, strtoll);
+SF_REAL(unsigned long, strtoul);
+SF_REAL(unsigned long long, strtoull);
+
 namespace {
 
 unsigned digitOf(uint8_t C) {
@@ -153,15 +164,15 @@ SF_MODEL_API int __sf_model_atoi(const char *Text) {
 
 SF_PARSE_MODEL(long, atol, (const char *Text), Text, (char **)nullptr, 10, atol(Text))
 SF_PARSE_MODEL(long long, atoll, (const char *Text), Text, (char **)nullptr, 10, atoll(Text))
-SF_STRTO(long, strtol, strtol)
-SF_STRTO(long long, strtoll, strtoll)
-SF_STRTO(unsigned long, strtoul, strtoul)
-SF_STRTO(unsigned long long, strtoull, strtoull)
-// C23 gave these new names; they differ from the old ones in "0b" only.
-SF_STRTO(long, __isoc23_strtol, strtol)
-SF_STRTO(long long, __isoc23_strtoll, strtoll)
-SF_STRTO(unsigned long, __isoc23_strtoul, strtoul)
-SF_STRTO(unsigned long long, __isoc23_strtoull, strtoull)
+SF_STRTO(long, strtol, real_strtol)
+SF_STRTO(long long, strtoll, real_strtoll)
+SF_STRTO(unsigned long, strtoul, real_strtoul)
+SF_STRTO(unsigned long long, strtoull, real_strtoull)
+// A program that calls these was compiled for a C library that has them.
+SF_STRTO(long, __isoc23_strtol, real___isoc23_strtol)
+SF_STRTO(long long, __isoc23_strtoll, real___isoc23_strtoll)
+SF_STRTO(unsigned long, __isoc23_strtoul, real___isoc23_strtoul)
+SF_STRTO(unsigned long long, __isoc23_strtoull, real___isoc23_strtoull)
 
 // Character functions of one byte become a table of their results.
 #define SF_CTYPE_MODEL(name)                                                                       \

@@ -24,15 +24,30 @@ void received(void *Buffer, ssize_t Size) {
     clearLabels((uint64_t)Buffer, (uint64_t)Size);
 }
 
+// The descriptor of a stream into which ungetc() put characters that are not
+// those of the file, else -1.
+int pushedBack(FILE *Stream) {
+  constexpr int InBackup = 0x100; // _IO_IN_BACKUP, part of the ABI of getc_unlocked
+  KeepErrno Keep;
+  return Stream->_flags & InBackup ? fileno(Stream) : -1;
+}
+
+// ftello() for ourselves: it may fail, behind a character pushed back at the
+// start, where the program would not have asked.
+off_t positionOf(FILE *Stream) {
+  KeepErrno Keep;
+  return ftello(Stream);
+}
+
 // What a stream function delivered: Size bytes that ended at the position now.
-void receivedFrom(FILE *Stream, void *Buffer, uint64_t Size, uint64_t Wanted) {
+void receivedFrom(FILE *Stream, void *Buffer, uint64_t Size, uint64_t Wanted, int Doubted) {
   KeepErrno Keep;
   off_t End = isInputStream(Stream) ? ftello(Stream) : -1;
   if (End < 0 || (uint64_t)End < Size) {
     clearLabels((uint64_t)Buffer, Size);
     return;
   }
-  deliver(Buffer, (uint64_t)End - Size, Size, Wanted);
+  deliver(Buffer, (uint64_t)End - Size, Size, Wanted, Doubted);
 }
 
 ssize_t readModel(ssize_t Got, void *Buffer, uint64_t Size, off_t Offset) {
@@ -49,7 +64,7 @@ ssize_t readModel(ssize_t Got, void *Buffer, uint64_t Size, off_t Offset) {
 off_t offsetOf(int Fd) { return isInputFd(Fd) ? lseek(Fd, 0, SEEK_CUR) : -1; }
 
 // A character from a stream: its label, and an event at the end of the input.
-int characterModel(ModelCall &Call, FILE *Stream, int Character) {
+int characterModel(ModelCall &Call, FILE *Stream, int Character, int Doubted) {
   KeepErrno Keep;
   if (!isInputStream(Stream))
     return Character;
@@ -61,6 +76,8 @@ int characterModel(ModelCall &Call, FILE *Stream, int Character) {
     deliver(&Byte, (uint64_t)End, 0, 1);
     return Character;
   }
+  if (Doubted >= 0 && End > 0 && genuineByte(Doubted, (uint64_t)End - 1) != Byte)
+    return Character;
   TableLock Lock;
   if (Lock && End > 0) {
     Operand In = inputBytes((uint64_t)End - 1, 8, Byte);
@@ -78,13 +95,14 @@ void lineEvents(const ModelCall &Call, const char *Line, uint64_t Size, int Deli
     recordBranch(compare(SF_OP_EQ, 8, byteAt(Line + I), constant((uint8_t)Delimiter)), Call.at(I));
 }
 
-ssize_t delimitedModel(ModelCall &Call, ssize_t Got, char **Line, int Delimiter, FILE *Stream) {
+ssize_t delimitedModel(ModelCall &Call, ssize_t Got, char **Line, int Delimiter, FILE *Stream,
+                       int Doubted) {
   if (Got <= 0) {
-    if (isInputStream(Stream))
-      receivedFrom(Stream, *Line, 0, 1);
+    if (Line && isInputStream(Stream))
+      receivedFrom(Stream, nullptr, 0, 1, -1);
     return Got;
   }
-  receivedFrom(Stream, *Line, (uint64_t)Got, (uint64_t)Got);
+  receivedFrom(Stream, *Line, (uint64_t)Got, (uint64_t)Got, Doubted);
   clearLabels((uint64_t)*Line + (uint64_t)Got, 1);
   lineEvents(Call, *Line, (uint64_t)Got, Delimiter);
   return Got;
@@ -216,14 +234,15 @@ SF_MODEL_API size_t __sf_model_fread(void *Buffer, size_t Size, size_t Count, FI
     return fread(Buffer, Size, Count, Stream);
   ModelCall Call((const void *)__sf_model_fread, 0);
   bool Input = isInputStream(Stream);
-  off_t Before = Input ? ftello(Stream) : -1;
+  off_t Before = Input ? positionOf(Stream) : -1;
+  const int Doubted = Input ? pushedBack(Stream) : -1;
   size_t Got = fread(Buffer, Size, Count, Stream);
   KeepErrno Keep;
   off_t After = Input ? ftello(Stream) : -1; // counts a partial element too
   if (Before < 0 || After < Before)
     received(Buffer, (ssize_t)(Got * Size));
   else
-    deliver(Buffer, (uint64_t)Before, (uint64_t)(After - Before), Size * Count);
+    deliver(Buffer, (uint64_t)Before, (uint64_t)(After - Before), Size * Count, Doubted);
   return Got;
 }
 
@@ -238,7 +257,8 @@ SF_MODEL_API char *__sf_model_fgets(char *Buffer, int Size, FILE *Stream) {
     return fgets(Buffer, Size, Stream);
   ModelCall Call((const void *)__sf_model_fgets, 0);
   bool Input = isInputStream(Stream);
-  off_t Before = Input ? ftello(Stream) : -1;
+  off_t Before = Input ? positionOf(Stream) : -1;
+  const int Doubted = Input ? pushedBack(Stream) : -1;
   char *Line = fgets(Buffer, Size, Stream);
   KeepErrno Keep;
   off_t After = Input ? ftello(Stream) : -1;
@@ -249,7 +269,7 @@ SF_MODEL_API char *__sf_model_fgets(char *Buffer, int Size, FILE *Stream) {
   }
   uint64_t Got = (uint64_t)(After - Before);
   bool Short = !Line || (Got + 1 < (uint64_t)Size && Got && Buffer[Got - 1] != '\n');
-  deliver(Buffer, (uint64_t)Before, Line ? Got : 0, Line && !Short ? Got : Got + 1);
+  deliver(Buffer, (uint64_t)Before, Line ? Got : 0, Line && !Short ? Got : Got + 1, Doubted);
   if (Line) {
     clearLabels((uint64_t)Buffer + Got, 1);
     lineEvents(Call, Line, Got, '\n');
@@ -263,11 +283,12 @@ SF_MODEL_API char *__sf_model_fgets_unlocked(char *Buffer, int Size, FILE *Strea
 
 #define SF_CHARACTER_MODEL(name, parameters, stream, real)                                         \
   SF_MODEL_API int __sf_model_##name parameters {                                                  \
-    int Character = real;                                                                          \
     if (!G.recording)                                                                              \
-      return Character;                                                                            \
+      return real;                                                                                 \
     ModelCall Call((const void *)__sf_model_##name, 0);                                            \
-    return characterModel(Call, stream, Character);                                                \
+    const int Doubted = pushedBack(stream);                                                        \
+    int Character = real;                                                                          \
+    return characterModel(Call, stream, Character, Doubted);                                       \
   }
 SF_CHARACTER_MODEL(fgetc, (FILE * Stream), Stream, fgetc(Stream))
 SF_CHARACTER_MODEL(fgetc_unlocked, (FILE * Stream), Stream, fgetc_unlocked(Stream))
@@ -280,28 +301,32 @@ SF_CHARACTER_MODEL(getchar_unlocked, (), stdin, fgetc_unlocked(stdin))
 // The refill behind an inlined getc_unlocked: later characters are read from
 // the stream's buffer by the program itself.
 SF_MODEL_API int __sf_model___uflow(FILE *Stream) {
-  int Character = __uflow(Stream);
   if (!G.recording)
-    return Character;
+    return __uflow(Stream);
+  const int Doubted = pushedBack(Stream);
+  int Character = __uflow(Stream);
   ModelCall Call((const void *)__sf_model___uflow, 0);
-  if (Character != EOF && isInputStream(Stream)) {
+  if (Character != EOF && isInputStream(Stream) && pushedBack(Stream) < 0) {
     KeepErrno Keep;
     off_t At = ftello(Stream);
     uint64_t Rest = (uint64_t)(Stream->_IO_read_end - Stream->_IO_read_ptr);
     if (At >= 0)
       deliver(Stream->_IO_read_ptr, (uint64_t)At, Rest, Rest);
   }
-  return characterModel(Call, Stream, Character);
+  return characterModel(Call, Stream, Character, Doubted);
 }
 
 SF_MODEL_API ssize_t __sf_model_getdelim(char **Line, size_t *Size, int Delimiter, FILE *Stream) {
-  ssize_t Got = getdelim(Line, Size, Delimiter, Stream);
   if (!G.recording)
-    return Got;
+    return getdelim(Line, Size, Delimiter, Stream);
+  const int Doubted = pushedBack(Stream);
+  ssize_t Got = getdelim(Line, Size, Delimiter, Stream);
   ModelCall Call((const void *)__sf_model_getdelim, 0);
-  clearLabels((uint64_t)Line, sizeof(*Line));
-  clearLabels((uint64_t)Size, sizeof(*Size));
-  return delimitedModel(Call, Got, Line, Delimiter, Stream);
+  if (Line && Size) {
+    clearLabels((uint64_t)Line, sizeof(*Line));
+    clearLabels((uint64_t)Size, sizeof(*Size));
+  }
+  return delimitedModel(Call, Got, Line, Delimiter, Stream, Doubted);
 }
 
 SF_MODEL_API ssize_t __sf_model___getdelim(char **Line, size_t *Size, int Delimiter, FILE *Stream) {

@@ -66,7 +66,7 @@ private:
 
   // Where the comparison would end if all were equal: behind the NUL of the
   // string that is not symbolic at the first difference.
-  uint64_t wholeSize() const {
+  uint64_t wholeSize() {
     if (!(Flags & StopAtNul))
       return Size;
     bool ConcreteB = !byteAt(B + First).label;
@@ -74,23 +74,23 @@ private:
       return 0;
     const uint8_t *Pattern = ConcreteB ? B : A;
     uint64_t I = First;
-    while (I < Size && Pattern[I])
+    while (I < Size && I <= GoalBytesMax && isPresent(Pattern, I) && Pattern[I])
       ++I;
     return I < Size ? I + 1 : Size;
   }
 
-  // Bytes behind the end of one string may be outside its object; only those
-  // with a label are looked at, and those on its last page.
-  static bool present(const uint8_t *At) {
-    static uint64_t KnownPage = ~0ull;
-    uint64_t Page = (uint64_t)At >> 12;
-    if (Page != KnownPage && !isReadable((uint64_t)At))
+  // Bytes behind the first difference may be outside of an object: they are
+  // read only where there is memory.
+  bool isPresent(const uint8_t *Side, uint64_t I) {
+    uint64_t &Known = Side == A ? KnownPageA : KnownPageB;
+    const uint64_t Page = (uint64_t)(Side + I) >> 12;
+    if (I > First && Page != Known && !isReadable((uint64_t)(Side + I)))
       return false;
-    KnownPage = Page;
+    Known = Page;
     return true;
   }
 
-  Operand everythingEqual() const {
+  Operand everythingEqual() {
     const uint64_t Whole = wholeSize();
     if (Whole == 0 || Whole > GoalBytesMax)
       return constant(0);
@@ -99,7 +99,7 @@ private:
       Operand X[8], Y[8];
       unsigned Count = 0;
       for (; Count < 8 && I < Whole; ++I) {
-        if (I > First && (!present(A + I) || !present(B + I)))
+        if (!isPresent(A, I) || !isPresent(B, I))
           return constant(0);
         Operand P = byte(A, I), Q = byte(B, I);
         if (!P.label && !Q.label) {
@@ -131,7 +131,7 @@ private:
   }
 
   const uint8_t *A, *B;
-  uint64_t Size, First = 0;
+  uint64_t Size, First = 0, KnownPageA = ~0ull, KnownPageB = ~0ull;
   unsigned Flags;
 };
 

@@ -31,7 +31,16 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", ["magic", "maze", "tlv", "expr", "statemachine"])
 def test_the_planted_bug_is_found_and_replays(targets: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / "out"
-    command: list[str | Path] = [SYMFLEET, "explore", "-i", EXAMPLES / name / "seeds", "-o", out, "-j", "2"]
+    command: list[str | Path] = [
+        SYMFLEET,
+        "explore",
+        "-i",
+        EXAMPLES / name / "seeds",
+        "-o",
+        out,
+        "-j",
+        "2",
+    ]
     command += ["--max-time", str(BUDGET_S), "--exit-on-crash", "--", targets / name, "@@"]
     subprocess.run(command, check=True, timeout=BUDGET_S + 90, stdout=subprocess.DEVNULL)
 

@@ -811,17 +811,25 @@ class LedgerBehaviour:
     @pytest.mark.guarantee("J10")
     def test_fault_counters_are_sums_of_their_reasons(self, store: Store) -> None:
         ledger = self._open(store, Keep.NOVEL)
-        one(ledger, CountFaults((("quarantined_results", "stale", 2),)))
-        one(ledger, CountFaults((("quarantined_results", "stale", 1), ("id_mismatches", "", 1))))
+        one(ledger, CountFaults(0, (("quarantined_results", "stale", 2),)))
+        one(ledger, CountFaults(0, (("quarantined_results", "stale", 1), ("id_mismatches", "", 1))))
         again = store.crash_and_open()
         again.open_epoch(epoch_request(8))
-        one(again, CountFaults((("quarantined_results", "missing", 1),)))
+        one(again, CountFaults(0, (("quarantined_results", "missing", 1),)))
         status = again.status()
         assert status.faults_this_epoch == {"quarantined_results": {"missing": 1}}
         assert status.faults_total == {
             "quarantined_results": {"missing": 1, "stale": 3},
             "id_mismatches": {"": 1},
         }
+
+    @pytest.mark.guarantee("J10")
+    def test_a_fault_stands_under_the_coordinator_that_saw_it(self, novel: Ledger) -> None:
+        one(novel, CountFaults(0, (("slots_reborn", "", 1),)))
+        one(novel, CountFaults(3, (("slots_reborn", "", 4), ("id_mismatches", "", 2))))
+        status = novel.status()
+        assert [(row.coordinator, row.faults) for row in status.coordinators] == [(0, 1), (3, 6)]
+        assert status.faults_total["slots_reborn"] == {"": 5}
 
     def test_sums_are_told_for_the_epoch_and_the_campaign(self, store: Store) -> None:
         ledger = self._open(store, Keep.NOVEL)
@@ -865,7 +873,7 @@ class LedgerBehaviour:
         turn = novel.run([Admit(1, (admission(b"a"), admission(b"b"))), Claim(0, 1)])
         assert (turn.open_work, turn.pending) == (2, 1)
         assert (turn.last_artefact, turn.unpublished) == (2, 2)
-        grown = novel.run([CountFaults((("x", "", 1),))])
+        grown = novel.run([CountFaults(0, (("x", "", 1),))])
         assert grown.changes == turn.changes
 
     def test_nothing_runs_before_an_epoch_is_open(self, store: Store) -> None:

@@ -369,6 +369,46 @@ def test_sums_that_are_wrong_are_found_by_the_audit(out: Path, statement: str) -
     assert findings(out)
 
 
+@pytest.mark.guarantee("C5")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE artefacts SET how = 'guess' WHERE decision = 1 AND nth = 4",
+        "UPDATE artefacts SET site = site + 1 WHERE decision = 1 AND nth = 4",
+        "UPDATE artefacts SET signal = 9 WHERE decision = 1 AND nth = 4",
+        "UPDATE artefacts SET outcome = 'hang' WHERE decision = 1 AND nth = 4",
+        "UPDATE artefacts SET parent = NULL WHERE decision = 1 AND nth = 4",
+        "UPDATE artefacts SET epoch = 2 WHERE decision = 1 AND nth = 4",
+        "UPDATE artefacts SET decision = 0 WHERE decision = 1 AND nth = 4",
+        "UPDATE artefacts SET kind = 'hangs' WHERE decision = 1 AND nth = 4",
+    ],
+)
+def test_what_is_told_of_an_artefact_is_proved_as_the_decision_is(out: Path, change: str) -> None:
+    with unguarded(out / "ledger.db") as connection:
+        assert connection.execute(change).rowcount == 1
+    found = findings(out)
+    assert "an artefact is not what its decision shows" in found
+    assert "decision 1, artefacts 4 to 5" in found
+    assert "decision 1" in refusal(out).where
+
+
+@pytest.mark.guarantee("C5")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE artefacts SET signal = 9 WHERE artefact = 1",
+        "UPDATE artefacts SET site = 3 WHERE artefact = 1",
+        "UPDATE artefacts SET parent = 2 WHERE artefact = 1",
+        "UPDATE artefacts SET outcome = 'crash' WHERE artefact = 1",
+        "UPDATE artefacts SET decision = 1 WHERE artefact = 1",
+    ],
+)
+def test_an_input_from_outside_has_no_story(out: Path, change: str) -> None:
+    with unguarded(out / "ledger.db") as connection:
+        assert connection.execute(change).rowcount == 1
+    assert "artefact" in findings(out)
+
+
 def test_a_schema_without_its_rules_is_refused(out: Path) -> None:
     connection = sqlite3.connect(out / "ledger.db")
     connection.execute("DROP TRIGGER work_done_is_final")

@@ -43,7 +43,7 @@ def instrumented(native: pathlib.Path, tmp_path_factory: pytest.TempPathFactory)
 
     @functools.cache
     def build(source: pathlib.Path, *options: str, llvm: int = 0) -> pathlib.Path:
-        program = folder / f"{source.stem}{''.join(options)}-{llvm}"
+        program = folder / f"{source.stem}{''.join(options)}-{llvm}".replace(os.sep, "_")
         language = "c++" if source.suffix == ".cpp" else "c"
         extra = {"SYMFLEET_CLANG": f"clang-{llvm}"} if llvm else {}
         words = ["-w", "-pthread", *options, str(source), "-o", str(program)]

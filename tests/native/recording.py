@@ -211,6 +211,8 @@ def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -
         case 56:  # TABLE
             at = row.c + a * size
             return int.from_bytes(recording.blobs[at : at + size], "little")
+        case _:
+            pass  # an operation of two operands: below
     width = row.aux if 24 <= row.op <= 29 or row.op >= 48 else row.bits
     operands = Operands(a, b, signed(a, width), signed(b, width), row.bits, width, mask)
     return OPERATIONS[NAMES[row.op]](operands)

@@ -220,7 +220,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(amount=st.integers(1, 3), reason=st.sampled_from(["stale", "missing", ""]))
     def count(self, amount: int, reason: str) -> None:
         self.turn(
-            CountFaults((("quarantined_results", reason, amount),)),
+            CountFaults(0, (("quarantined_results", reason, amount),)),
             CountSkips(1, (("empty", amount),)),
         )
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import symfleet
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "symfleet.sh"
 
@@ -22,6 +24,11 @@ def test_every_dependency_is_locked_with_digests() -> None:
     locked = dict(entry.findall(lock))
     names = {re.split(r"[<>=]", requirement)[0] for requirement in wanted}
     assert names - set(locked) == set()
+
+
+def test_the_version_in_the_code_is_the_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert symfleet.__version__ == project["version"]
 
 
 def test_the_lock_names_no_package_index() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import cyclopts
-from cyclopts import App
+from cyclopts import App, Group
 
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation
@@ -31,7 +31,9 @@ _VERBS: Final = (
     *("explore", "resume", "status", "top", "crashes", "corpus", "poison", "verify"),
     *("doctor", "config"),
 )
-"""Each is a module of this package with a function `register`."""
+"""Each is a module of this package with a function `register`; help lists them in this order."""
+
+_WITH_TARGET: Final = ("explore", "doctor")
 
 _EPILOGUE: Final = (
     "Compile a target with `symfleet cc`, then: `symfleet explore -i seeds -o out -- ./target @@`."
@@ -47,13 +49,16 @@ def build_app(invocation: Invocation, verb: str | None) -> App:
         help_epilogue=_EPILOGUE,
         help_flags=["-h", "--help"],
         version_flags=["--version"],
+        group_parameters=Group("General", sort_key=99),
         version=version(),
     )
-    for name in _VERBS if verb is None else (verb,):
-        importlib.import_module(f"symfleet.cli.{name}").register(app, invocation)
     if verb is None:
         app.command(_compile, name="cc", help="Compile C for exploration: a drop-in compiler.")
         app.command(_compile, name="c++", help="Compile C++ for exploration: a drop-in compiler.")
+    for name in _VERBS if verb is None else (verb,):
+        importlib.import_module(f"symfleet.cli.{name}").register(app, invocation)
+    for place, name in enumerate(name for name in app if not name.startswith("-")):
+        app[name].sort_key = place
     return app
 
 
@@ -96,11 +101,11 @@ def _dispatch(tokens: list[str], target: tuple[str, ...] | None) -> int:
     tokens = ["--help" if token == _HELP_ALL else token for token in tokens]
     verb = tokens[0] if tokens and tokens[0] in _VERBS else None
     app = build_app(Invocation(everything=everything, target=target), verb)
-    if target is not None and tokens[:1] != ["explore"]:
+    if target is not None and verb not in _WITH_TARGET:
         raise UserError(
             "this command takes no target",
             where=" ".join([*tokens, _TARGET_MARK, *target]),
-            why="only `symfleet explore` runs a program that stands after `--`",
+            why="only explore and doctor run a program that stands after `--`",
             hint="leave away what stands after `--`",
         )
     try:

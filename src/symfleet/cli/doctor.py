@@ -1,4 +1,4 @@
-"""`symfleet doctor [TARGET]`: what this host or this target lacks, and how to mend it."""
+"""`symfleet doctor [-- TARGET]`: what this host or this target lacks, and how to mend it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,9 @@ from symfleet.runtime.mpirun import find_mpirun
 
 Target = Annotated[
     str | None,
-    Parameter(name="TARGET", help="A program to look at as well.", show_default=False),
-]
-TargetArguments = Annotated[
-    str,
     Parameter(
-        name="ARGS",
-        help="Its arguments; @@ stands for the input.",
-        allow_leading_hyphen=True,
+        name="TARGET",
+        help="A program to look at as well; with arguments: -- TARGET ARGS...",
         show_default=False,
     ),
 ]
@@ -38,28 +33,6 @@ Output = Annotated[
 ]
 
 _MARKS: Final = {Verdict.OK: "ok     ", Verdict.WARNING: "warning", Verdict.PROBLEM: "PROBLEM"}
-
-
-def doctor(
-    target: Target = None,
-    /,
-    *arguments: TargetArguments,
-    output: Output = Path(),
-    json: Json = False,
-) -> int:
-    """Check this host, and a target if one is given. Exit code 69 when something is missing."""
-    environment = inherited_environment()
-    search = environment.get("PATH", os.defpath)
-    try:
-        mpirun: str | None = find_mpirun(search)
-    except HostError:
-        mpirun = None
-    checks = list(check_host(output.absolute(), mpirun, environment))
-    if target is not None:
-        checks += check_one_target(target, arguments, search)
-    present.show(checks, _lines(checks), as_json=json)
-    bad = any(check.verdict is Verdict.PROBLEM for check in checks)
-    return int(ExitCode.HOST if bad else ExitCode.DONE)
 
 
 def check_one_target(name: str, arguments: tuple[str, ...], search: str) -> Iterator[Check]:
@@ -85,6 +58,29 @@ def _lines(checks: list[Check]) -> Iterator[str]:
             yield f"         {'':<14} fix: {check.fix}"
 
 
-def register(app: App, _: Invocation) -> None:
+def register(app: App, invocation: Invocation) -> None:
     """Add the command."""
-    app.command(doctor, name="doctor")
+
+    @app.command(name="doctor")
+    def doctor(target: Target = None, /, *, output: Output = Path(), json: Json = False) -> int:
+        """Check this host, and a target if one is given. Exit code 69 when something is missing.
+
+        What stands after `--` is a program and its arguments, as `explore` takes it.
+        """
+        return examine((target,) if target else invocation.target or (), output, as_json=json)
+
+
+def examine(argv: tuple[str, ...], output: Path, *, as_json: bool) -> int:
+    """Show all checks; return the exit code. `argv`: the target, empty when there is none."""
+    environment = inherited_environment()
+    search = environment.get("PATH", os.defpath)
+    try:
+        mpirun: str | None = find_mpirun(search)
+    except HostError:
+        mpirun = None
+    checks = list(check_host(output.absolute(), mpirun, environment))
+    if argv:
+        checks += check_one_target(argv[0], argv[1:], search)
+    present.show(checks, _lines(checks), as_json=as_json)
+    bad = any(check.verdict is Verdict.PROBLEM for check in checks)
+    return int(ExitCode.HOST if bad else ExitCode.DONE)

@@ -84,7 +84,10 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
         f" {config.resources.slots} slots",
     )
     display = LaunchDisplay(out, mode, stream, look)
-    code = run_campaign(config, observer=display, clock=clock)
+    try:
+        code = run_campaign(config, observer=display, clock=clock)
+    finally:
+        display.finished()
     _tell_end(out, code, as_json=as_json, quiet=mode == "none")
     return int(code)
 

@@ -8,12 +8,12 @@ the same rules and give the same errors.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, assert_never
 
 from cyclopts import Group, Parameter
 
 from symfleet.config.catalogue import GROUPS, Setting, settings
-from symfleet.config.knob import Kind
+from symfleet.config.knob import Kind, Knob
 
 _ORDER: Final = {group: place for place, group in enumerate(GROUPS)}
 
@@ -43,6 +43,7 @@ def _parameter(setting: Setting, *, everything: bool) -> Parameter:
     return Parameter(
         name=names,
         help=_help(setting),
+        metavar=_metavar(knob),
         group=Group(setting.group.capitalize(), sort_key=_ORDER[setting.group]),
         show=everything or knob.basic,
         show_default=False,
@@ -50,6 +51,24 @@ def _parameter(setting: Setting, *, everything: bool) -> Parameter:
         consume_multiple=False,
         allow_leading_hyphen=knob.kind is Kind.COMMAND,
     )
+
+
+def _metavar(knob: Knob) -> str | None:
+    match knob.kind:
+        case Kind.COUNT | Kind.NUMBER:
+            return {"s": "TIME", "ms": "TIME", "kib": "SIZE", "mib": "SIZE"}.get(knob.unit, "N")
+        case Kind.CHOICE:
+            return "WORD"
+        case Kind.TEXT:
+            return "PATH" if knob.is_path else "TEXT"
+        case Kind.WORDS:
+            return "PATH" if knob.is_path else "WORD"
+        case Kind.COMMAND:
+            return "COMMAND"
+        case Kind.SWITCH:
+            return None
+        case _:
+            assert_never(knob.kind)
 
 
 def _help(setting: Setting) -> str:

@@ -33,6 +33,7 @@ def top(out: OutFolder, /) -> int:
         while is_owned(out) and (shown := read_status(out)) is not None and shown.live is not None:
             display.ticked(clock.monotonic())
             clock.sleep(_TICK_S)
+    display.finished()
     say(["", *summary_lines(report_from_ledger(out), str(out))])
     return 0
 

@@ -65,6 +65,8 @@ class Knob:
     fixed: bool = False
     hidden: bool = False
     """Has no flag of its own."""
+    is_path: bool = False
+    """Names a file or folder."""
 
     @property
     def allowed(self) -> str:

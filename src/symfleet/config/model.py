@@ -46,7 +46,10 @@ class Target(_Checked):
         hidden=True,
     )
     seed_paths: tuple[str, ...] = words(
-        "Folder or file with seeds; may be given several times.", short="-i", basic=True
+        "Folder or file with seeds; may be given several times.",
+        short="-i",
+        basic=True,
+        is_path=True,
     )
     keep: str = choice(
         "novel",
@@ -237,7 +240,14 @@ class Stop(_Checked):
         derived="no limit",
     )
     until_quiescent: bool = switch(
-        "End when no work is left anywhere; exit 2 when something was left undone.", basic=True
+        "Demand that all was tried: exit 2 when a limit cut something off. Without it, too, a"
+        " launch ends when nothing is left.",
+        basic=True,
+    )
+    watch: bool = switch(
+        "Do not end when nothing is left: wait for new files in the seed folders and for `corpus"
+        " add`.",
+        basic=True,
     )
     no_new_coverage_for_s: float | None = number(
         None,
@@ -266,7 +276,11 @@ class Output(_Checked):
     """Where everything goes and what is shown."""
 
     out_dir: str = text(
-        "", "The campaign's folder; made when it is missing.", short="-o", basic=True
+        "",
+        "The campaign's folder; made when it is missing.",
+        short="-o",
+        basic=True,
+        is_path=True,
     )
     screen: str = choice(
         "auto",
@@ -324,9 +338,6 @@ class Advanced(_Checked):
     rescan_s: float = number(
         5.0, 0.1, 86_400, "How often seed folders and the inbox are looked at again.", unit="s"
     )
-    watch: bool = switch(
-        "Keep the seed folders open as sources: new files are admitted for as long as it runs."
-    )
     frame_mib: int = count(4, 1, 64, "Largest frame between two processes.", unit="mib")
     input_mib: int = count(1, 1, 16, "Largest input.", unit="mib", fixed=True)
     result_children: int = count(
@@ -373,7 +384,7 @@ class CampaignConfig:
                 why=f"an input must fit into one frame of {self.advanced.frame_mib} MiB",
                 hint="raise --frame-size or lower --input-size",
             )
-        if self.stop.until_quiescent and self.advanced.watch:
+        if self.stop.until_quiescent and self.stop.watch:
             raise UserError(
                 "a watched campaign never becomes quiescent",
                 where="until_quiescent, watch",

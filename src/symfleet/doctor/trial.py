@@ -76,7 +76,7 @@ def _judge(done: _Done | None) -> Check:
         return warning(
             "trial",
             f"the target read no byte of its input; it opened {opened}",
-            "give its arguments with @@ where the input's path belongs",
+            "say how it is called: symfleet doctor -- TARGET ... @@",
         )
     if done.generated == 0 and done.reason is not None:
         fix = ADVICE.get(done.reason, "try it on a real seed with `symfleet-exec`")

@@ -24,11 +24,13 @@ from symfleet.ledger.rows import Database
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import (
     DecisionRecord,
+    Shown,
     chain_next,
     chain_start,
     decision_counts,
     decode_record,
     kept_flags,
+    stories_digest,
 )
 from symfleet.ledger.turn_frontier import verify_row
 from symfleet.types import (
@@ -82,6 +84,7 @@ class DecisionWalk:
         self._after = after
         self._epoch, self._chain = 0, b""
         self.sums: Counter[tuple[int, int, str]] = Counter()
+        self.shown = 0
         if after:
             row = connection.execute(_SQL["chain_of"], (after,)).fetchone()
             if row is not None:
@@ -120,6 +123,7 @@ class DecisionWalk:
             detail = f"record {record.coordinator}, row {row[8]}"
             yield Finding("a decision has another coordinator", f"decision {number}", detail)
         yield from self._check_children(number, manifest, record)
+        yield from self._check_shown(number, record)
 
     def _check_chain(self, row: _DecisionRow) -> Iterator[Finding]:
         number, _, manifest, epoch, _, chain, record, _, _, edges = row
@@ -153,6 +157,31 @@ class DecisionWalk:
                 yield Finding("a kept child is missing", f"decision {number}", child)
             elif hashlib.sha256(row[0]).digest() != digest:
                 yield Finding("a kept child's bytes are damaged", f"decision {number}", child)
+
+    def _check_shown(self, number: int, record: DecisionRecord) -> Iterator[Finding]:
+        """What a decision has put into the outbox stands there as it was told: how a crash was
+        found is as well proved as the crash."""
+        self.shown += record.shown
+        span = (record.first_shown, record.first_shown + record.shown)
+        rows = self._connection.execute(_SQL["shown_by"], span).fetchall()
+        shown = [
+            Shown(
+                number=row[0],
+                kind=row[1],
+                input_id=InputId("" if row[2] is None else row[2].hex()),
+                parent=None if row[3] is None else InputId(row[3].hex()),
+                epoch=row[4],
+                outcome=row[5],
+                signal=row[6],
+                how=row[7],
+                site=row[8] % 2**64,
+            )
+            for row in rows
+            if row[9] == number
+        ]
+        if len(shown) != record.shown or stories_digest(shown) != record.stories:
+            where = f"decision {number}, artefacts {span[0]} to {span[1] - 1}"
+            yield Finding("an artefact is not what its decision shows", where, "another digest")
 
 
 def start_check(connection: Database, campaign: CampaignId, where: str) -> None:
@@ -249,7 +278,7 @@ def audit_all(connection: Database, campaign: CampaignId) -> Iterator[Finding]:
         yield from _guarded("work", _audit_work(connection))
         walk = DecisionWalk(connection, campaign, 0)
         yield from _guarded("decisions", walk.run())
-        yield from _guarded("artefacts", _audit_artefacts(connection))
+        yield from _guarded("artefacts", _audit_artefacts(connection, walk.shown))
         yield from _guarded("counts", _audit_counts(connection, walk.sums))
     finally:
         # Ending the transaction may meet the damage once more; it has been told.
@@ -322,8 +351,12 @@ def _row_id_findings(
         yield Finding(what, f"work {work_id.hex()}", f"{error.what}: {error.why}")
 
 
-def _audit_artefacts(connection: Database) -> Iterator[Finding]:
-    """The outbox has no gaps, counts within its kinds, and follows the decisions."""
+def _audit_artefacts(connection: Database, shown: int) -> Iterator[Finding]:
+    """The outbox has no gaps, counts within its kinds, and follows the decisions, which say that
+    they put `shown` rows into it."""
+    (found,) = connection.execute(_SQL["shown_by_decisions"]).fetchone()
+    if found != shown:
+        yield Finding("artefacts are not what decisions show", "outbox", f"{found}, not {shown}")
     decision = 0
     nth: Counter[SinkKind] = Counter()
     for number, row in enumerate(connection.execute(_SQL["artefacts"]), start=1):
@@ -338,6 +371,8 @@ def _audit_artefacts(connection: Database) -> Iterator[Finding]:
         outcome = Outcome(row[4])
         if kind is not SinkKind.CORPUS and planning.artefact_kind(outcome) is not kind:
             yield Finding("an artefact is of another kind", where, f"{outcome} in {kind}")
+        if row[3] == 0 and row[1:2] + row[4:] != ("corpus", "ok", 0, None, 0):
+            yield Finding("an admitted input has a story", where, f"{row[1]} {row[4:]}")
         if row[3] and row[3] < decision:
             yield Finding("artefacts do not follow the decisions", where, f"decision {row[3]}")
         decision = max(decision, row[3])

@@ -76,13 +76,15 @@ class EpochRequest:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorTotals:
-    """Sums over the decisions of one coordinator."""
+    """What one coordinator did in an epoch."""
 
     coordinator: int
     executed: int
     acknowledged: int
     workers: int
     missing: tuple[str, ...]
+    faults: int = 0
+    """Sum of the fault counters that this coordinator wrote."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,10 +100,10 @@ class MemoryLedger(MemoryFrontier, MemoryDecisions, MemoryEnding):
             )
         )
         if recovered:
-            tables.faults[epoch, "leases_recovered", ""] = recovered
+            tables.faults[epoch, 0, "leases_recovered", ""] = recovered
         redone = self._unpublished_decisions()
         if redone:
-            tables.faults[epoch, "redone_decisions", ""] = redone
+            tables.faults[epoch, 0, "redone_decisions", ""] = redone
         self._changes += 1
         self._journal.forget()
         return EpochOpening(
@@ -238,7 +238,7 @@ class MemoryLedger(MemoryFrontier, MemoryDecisions, MemoryEnding):
                 return Counted()
             case CountFaults():
                 for name, reason, amount in operation.faults:
-                    self._fault(name, reason, amount)
+                    self._fault(operation.coordinator, name, reason, amount)
                 return Counted()
             case CountSkips():
                 for reason, amount in operation.reasons:

@@ -10,6 +10,7 @@ from symfleet.ledger.memory_state import (
     Decision,
     EpochState,
     Work,
+    shown_of,
 )
 from symfleet.ledger.plan import DecisionPlan
 from symfleet.ledger.tally import (
@@ -62,6 +63,7 @@ class MemoryDecisions(MemoryRows):
 
     def _commit(self, decide: Decide, work: Work, epoch: EpochState, plan: DecisionPlan) -> Decided:
         tables, number = self._tables, len(self._tables.decisions) + 1
+        shown_before = len(tables.artefacts)
         unique = new_work = 0
         for child, kept, novel in zip(plan.children, plan.kept, plan.novel, strict=True):
             kind = planning.artefact_kind(child.outcome)
@@ -104,6 +106,7 @@ class MemoryDecisions(MemoryRows):
             crashes=crashes,
             hangs=hangs,
             fresh_edges=fresh,
+            shown=[shown_of(artefact) for artefact in tables.artefacts[shown_before:]],
         )
         record = record_of(decide, plan, effects)
         encoded = encode_record(record)

@@ -52,7 +52,7 @@ class MemoryEnding(MemoryRows):
         if release.at_head:
             self._journal.set(work, place=planning.head_place(self._changes))
         if release.cause == "protocol":
-            self._fault("protocol_requeued", "", 1)
+            self._fault(work.coordinator, "protocol_requeued", "", 1)
         self._bump_changes(1)
         return Changed(changed=True, poisoned=after.poisoned)
 
@@ -68,7 +68,7 @@ class MemoryEnding(MemoryRows):
             deferrals=deferrals,
             detail=defer.reason,
         )
-        self._fault("protocol_deferred", "", 1)
+        self._fault(work.coordinator, "protocol_deferred", "", 1)
         self._bump_changes(1)
         return Changed(changed=True, poisoned=poisoned)
 
@@ -87,7 +87,7 @@ class MemoryEnding(MemoryRows):
             losses=0,
             detail=blame.detail,
         )
-        self._fault("blames", "", 1)
+        self._fault(work.coordinator, "blames", "", 1)
         self._bump_changes(1)
         return Blamed(changed=True, blames=len(blamed_by), poisoned=poisoned)
 

@@ -19,8 +19,14 @@ from symfleet.ledger.contract import (
 )
 from symfleet.ledger.edges import Knowledge, unpack_edges
 from symfleet.ledger.manifest import decode_manifest, manifest_digest
-from symfleet.ledger.memory_state import EpochState, Tables
-from symfleet.ledger.tally import chain_next, chain_start, decision_counts, totals_of
+from symfleet.ledger.memory_state import EpochState, Tables, shown_of
+from symfleet.ledger.tally import (
+    chain_next,
+    chain_start,
+    decision_counts,
+    stories_digest,
+    totals_of,
+)
 from symfleet.protocol.operations import Artefact, SinkRow
 from symfleet.types import Epoch, InputId, SinkKind, WorkState, input_id_of
 
@@ -177,7 +183,7 @@ class MemoryReading:
 
     def _faults(self, epoch: Epoch | None) -> dict[str, dict[str, int]]:
         faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for (at, name, reason), amount in sorted(self._tables.faults.items()):
+        for (at, _, name, reason), amount in sorted(self._tables.faults.items()):
             if epoch is None or at == epoch:
                 faults[name][reason] += amount
         return {name: dict(reasons) for name, reasons in faults.items()}
@@ -189,6 +195,10 @@ class MemoryReading:
             if at == epoch and name == "executed"
         }
         acks = {c: ack for (at, c), ack in self._tables.acks.items() if at == epoch}
+        faults: Counter[int] = Counter()
+        for (at, coordinator, _, _), amount in self._tables.faults.items():
+            if at == epoch:
+                faults[coordinator] += amount
         return tuple(
             CoordinatorTotals(
                 coordinator=coordinator,
@@ -196,8 +206,9 @@ class MemoryReading:
                 acknowledged=acks[coordinator].acknowledged if coordinator in acks else 0,
                 workers=acks[coordinator].total if coordinator in acks else 0,
                 missing=acks[coordinator].missing if coordinator in acks else (),
+                faults=faults[coordinator],
             )
-            for coordinator in sorted(executed.keys() | acks.keys())
+            for coordinator in sorted(executed.keys() | acks.keys() | faults.keys())
         )
 
     def _audit_inputs(self) -> Iterator[Finding]:
@@ -249,6 +260,16 @@ class MemoryReading:
             last = decision.chain
             if chain != decision.chain:
                 yield Finding("chain of decisions is broken", row, decision.chain.hex())
+            record = decision.record
+            shown = [
+                shown_of(artefact)
+                for artefact in self._tables.artefacts
+                if artefact.decision == decision.number
+            ]
+            first = shown[0].number if shown else 0
+            told = (record.shown, record.first_shown, record.stories)
+            if told != (len(shown), first, stories_digest(shown)):
+                yield Finding("an artefact is not what its decision shows", row, f"from {first}")
 
     def _audit_sums(self) -> Iterator[Finding]:
         sums: Counter[tuple[Epoch, int, str]] = Counter()

@@ -109,8 +109,8 @@ class MemoryRows(MemoryReading):
         key = (self._live_epoch().epoch, coordinator, name)
         self._journal.add(self._tables.counters, key, amount)
 
-    def _fault(self, name: str, reason: str, amount: int) -> None:
-        key = (self._live_epoch().epoch, name, reason)
+    def _fault(self, coordinator: int, name: str, reason: str, amount: int) -> None:
+        key = (self._live_epoch().epoch, coordinator, name, reason)
         self._journal.add(self._tables.faults, key, amount)
 
     def _bump_changes(self, amount: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from symfleet.ledger.tally import DecisionRecord
+from symfleet.ledger.tally import DecisionRecord, Shown
 from symfleet.protocol.operations import Artefact, SinkRow
 from symfleet.types import (
     Epoch,
@@ -191,5 +191,20 @@ class Tables:
     shown: dict[tuple[str, InputId], int] = field(default_factory=dict)
     """(kind, input) of every artefact -> its number."""
     counters: dict[tuple[Epoch, int, str], int] = field(default_factory=dict)
-    faults: dict[tuple[Epoch, str, str], int] = field(default_factory=dict)
+    faults: dict[tuple[Epoch, int, str, str], int] = field(default_factory=dict)
     acks: dict[tuple[Epoch, int], Ack] = field(default_factory=dict)
+
+
+def shown_of(artefact: Artefact) -> Shown:
+    """Return what a decision's digest says of an artefact."""
+    return Shown(
+        number=artefact.number,
+        kind=artefact.kind,
+        input_id=artefact.input_id,
+        parent=artefact.parent,
+        epoch=artefact.epoch,
+        outcome=artefact.outcome,
+        signal=artefact.signal,
+        how=artefact.how,
+        site=artefact.site,
+    )

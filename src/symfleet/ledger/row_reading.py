@@ -306,9 +306,15 @@ class RowReading:
                 _SQL["acks"], (epoch,)
             )
         }
+        faults = dict(self._connection.execute(_SQL["faults_by_coordinator"], (epoch,)).fetchall())
         return tuple(
-            CoordinatorTotals(number, executed.get(number, 0), *acks.get(number, (0, 0, ())))
-            for number in sorted(executed.keys() | acks.keys())
+            CoordinatorTotals(
+                number,
+                executed.get(number, 0),
+                *acks.get(number, (0, 0, ())),
+                faults=faults.get(number, 0),
+            )
+            for number in sorted(executed.keys() | acks.keys() | faults.keys())
         )
 
 

@@ -7,9 +7,9 @@ audit adds them again from the stored decisions and compares (C7).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -17,7 +17,7 @@ from symfleet.ledger.contract import Totals
 from symfleet.ledger.plan import DecisionPlan
 from symfleet.protocol.messages import Flips
 from symfleet.protocol.operations import Decide
-from symfleet.types import CampaignId, Epoch, Incarnation, WorkId
+from symfleet.types import CampaignId, Epoch, Incarnation, InputId, Outcome, SinkKind, WorkId
 
 _CHAIN_DOMAIN: Final = b"symfleet decisions v1\0"
 
@@ -26,7 +26,9 @@ class DecisionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ar
     """What a decision counts beyond its manifest; hashed into the chain with it.
 
     `kept` has one bit for each child of the manifest, first child in the lowest bit.
-    `unique_children` are inputs that were not in the corpus before.
+    `unique_children` are inputs that were not in the corpus before. `first_shown` is the number of
+    the first artefact that the decision put into the outbox (0: none), `stories` a digest of all of
+    them: what is told of a crash is as well proved as the crash.
     """
 
     coordinator: int
@@ -51,6 +53,13 @@ class DecisionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ar
     reason: str | None
     not_exhaustive: bool
     follow_up: WorkId | None
+    first_shown: int
+    stories: bytes
+
+    @property
+    def shown(self) -> int:
+        """Return how many artefacts the decision put into the outbox."""
+        return self.unique_children + self.crashes + self.hangs
 
 
 _encoder: Final = msgspec.msgpack.Encoder(order="deterministic")
@@ -83,6 +92,25 @@ def kept_flags(bits: bytes, children: int) -> tuple[bool, ...]:
     return tuple(bool(number >> place & 1) for place in range(children))
 
 
+class Shown(NamedTuple):
+    """One artefact of a decision as its digest sees it."""
+
+    number: int
+    kind: SinkKind
+    input_id: InputId
+    parent: InputId | None
+    epoch: Epoch
+    outcome: Outcome
+    signal: int
+    how: str
+    site: int
+
+
+def stories_digest(shown: Sequence[Shown]) -> bytes:
+    """Return the digest of a decision's artefacts in order; empty when there are none."""
+    return hashlib.sha256(_encoder.encode(shown)).digest() if shown else b""
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
     """What a decision changed in the rows of a store."""
@@ -93,6 +121,7 @@ class Effects:
     crashes: int
     hangs: int
     fresh_edges: int
+    shown: Sequence[Shown]
 
 
 def record_of(decide: Decide, plan: DecisionPlan, effects: Effects) -> DecisionRecord:
@@ -121,6 +150,8 @@ def record_of(decide: Decide, plan: DecisionPlan, effects: Effects) -> DecisionR
         reason=decide.reason,
         not_exhaustive=decide.not_exhaustive,
         follow_up=None if decide.follow_up is None or plan.keeps_all else decide.follow_up.work_id,
+        first_shown=effects.shown[0].number if effects.shown else 0,
+        stories=stories_digest(effects.shown),
     )
 
 

@@ -11,6 +11,7 @@ from symfleet.ledger.plan import DecisionPlan
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import (
     Effects,
+    Shown,
     chain_next,
     decision_counts,
     encode_record,
@@ -18,7 +19,7 @@ from symfleet.ledger.tally import (
 )
 from symfleet.ledger.turn_rows import Story, Turn
 from symfleet.protocol.operations import Child, Decide, Decided
-from symfleet.types import Incarnation, SinkKind
+from symfleet.types import Incarnation, InputId, SinkKind
 
 _SQL: Final = load("turn")
 _FIND_WORK: Final = _SQL["find_work"]
@@ -55,8 +56,9 @@ def decide(turn: Turn, decide: Decide) -> Decided:
     rows = _rows_of_parts(turn, plan)
     # Nothing was written until here; nothing is refused from here on.
     number = standing.decisions + 1
-    new_work, unique = _keep_children(turn, decide, plan, rows, input_row)
-    crashes, hangs = _show_failures(turn, decide, plan, rows, input_row)
+    outbox = _Outbox(turn, decide, number, input_row)
+    new_work, unique = _keep_children(turn, decide, plan, rows, outbox)
+    crashes, hangs = _show_failures(turn, decide, plan, rows, outbox)
     new_edges, fresh = b"", 0
     if plan.new_edges is not None:
         new_edges = pack_edges(plan.new_edges)
@@ -68,6 +70,7 @@ def decide(turn: Turn, decide: Decide) -> Decided:
         crashes=crashes,
         hangs=hangs,
         fresh_edges=fresh,
+        shown=outbox.shown,
     )
     record = record_of(decide, plan, effects)
     encoded = encode_record(record)
@@ -124,8 +127,40 @@ def _row_of(turn: Turn, child: Child, rows: list[int | None], index: int) -> int
     return row
 
 
+class _Outbox:
+    """What one decision shows."""
+
+    def __init__(self, turn: Turn, decide: Decide, number: int, input_row: int) -> None:
+        self._turn = turn
+        self._decide = decide
+        self._number = number
+        self.input_row = input_row
+        self.shown: list[Shown] = []
+
+    def show_child(self, kind: SinkKind, row: int, child: Child) -> bool:
+        """Show a child unless it is shown as this kind."""
+        story = Story(child.outcome, child.signal, child.how, child.site)
+        return self._show(kind, row, child.input_id, story, is_child=True)
+
+    def show_item(self, kind: SinkKind) -> bool:
+        """Show the decided item itself unless it is shown as this kind."""
+        story = Story(self._decide.outcome, self._decide.signal, "", 0)
+        return self._show(kind, self.input_row, self._decide.input_id, story, is_child=False)
+
+    def _show(
+        self, kind: SinkKind, row: int, input_id: InputId, story: Story, *, is_child: bool
+    ) -> bool:
+        parent = self.input_row if is_child else None
+        if not self._turn.show(kind, row, parent, self._number, story):
+            return False
+        standing = self._turn.standing
+        named = self._decide.input_id if is_child else None
+        self.shown.append(Shown(standing.artefacts, kind, input_id, named, standing.epoch, *story))
+        return True
+
+
 def _keep_children(
-    turn: Turn, decide: Decide, plan: DecisionPlan, rows: list[int | None], parent: int
+    turn: Turn, decide: Decide, plan: DecisionPlan, rows: list[int | None], outbox: _Outbox
 ) -> tuple[int, int]:
     """Write kept children and the follow-up; return new work rows and inputs new in the corpus."""
     new_work = unique = 0
@@ -135,31 +170,27 @@ def _keep_children(
         if not plan.kept[index]:
             continue
         row = _row_of(turn, child, rows, index)
-        story = Story(child.outcome, child.signal, child.how, child.site)
-        unique += turn.show(SinkKind.CORPUS, row, parent, number, story)
+        unique += outbox.show_child(SinkKind.CORPUS, row, child)
         place = novel_place if plan.novel[index] else None
         ids = (child.work_id, child.state_id)
         new_work += turn.put_work(ids, row, child.payload, place, decide.wall_us)
     if decide.follow_up is not None and not plan.keeps_all:
         rest = decide.follow_up
         ids = (rest.work_id, rest.state_id)
-        new_work += turn.put_work(ids, parent, rest.payload, None, decide.wall_us)
+        new_work += turn.put_work(ids, outbox.input_row, rest.payload, None, decide.wall_us)
     return new_work, unique
 
 
 def _show_failures(
-    turn: Turn, decide: Decide, plan: DecisionPlan, rows: list[int | None], parent: int
+    turn: Turn, decide: Decide, plan: DecisionPlan, rows: list[int | None], outbox: _Outbox
 ) -> tuple[int, int]:
     """Put the item's own and its children's crashes and hangs into the outbox."""
-    number = turn.standing.decisions + 1
     before = (turn.standing.crashes, turn.standing.hangs)
     kind = planning.artefact_kind(decide.outcome)
     if kind is not None:
-        turn.show(kind, parent, None, number, Story(decide.outcome, decide.signal, "", 0))
+        outbox.show_item(kind)
     for index, child in enumerate(plan.children):
         kind = planning.artefact_kind(child.outcome)
         if kind is not None:
-            row = _row_of(turn, child, rows, index)
-            story = Story(child.outcome, child.signal, child.how, child.site)
-            turn.show(kind, row, parent, number, story)
+            outbox.show_child(kind, _row_of(turn, child, rows, index), child)
     return turn.standing.crashes - before[0], turn.standing.hangs - before[1]

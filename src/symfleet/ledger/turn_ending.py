@@ -41,7 +41,7 @@ _CLOSE_EPOCH: Final = _SQL["close_epoch"]
 def count_faults(turn: Turn, faults: CountFaults) -> Counted:
     """Add to fault counters (D8)."""
     for name, reason, amount in faults.faults:
-        turn.standing.fault(0, name, reason, amount)
+        turn.standing.fault(faults.coordinator, name, reason, amount)
     return Counted()
 
 

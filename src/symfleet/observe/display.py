@@ -19,7 +19,6 @@ from symfleet.observe.report import Report, read_status
 from symfleet.observe.screen import render
 
 _HOME: Final = "\x1b[H"
-_CLEAR: Final = "\x1b[2J"
 _CLEAR_LINE: Final = "\x1b[K"
 _CLEAR_BELOW: Final = "\x1b[J"
 
@@ -51,7 +50,7 @@ class Look:
     plain_period_s: float
     colour: bool
     greeting: str = ""
-    """First line without a live screen, told once the job runs."""
+    """First line, told once the job runs; a live screen replaces it."""
 
 
 class LaunchDisplay:
@@ -79,9 +78,11 @@ class LaunchDisplay:
         period_s = self._look.period_s if self._mode == "live" else self._look.plain_period_s
         first = self._next == 0.0
         self._next = now + period_s
-        if first and self._mode == "plain":
-            self.told(self._look.greeting)
-            return
+        if first:
+            if self._look.greeting:
+                self._line(self._look.greeting)
+            if self._mode == "plain":
+                return
         report = read_status(self._out)
         if report is None or report.live is None:
             return
@@ -94,10 +95,24 @@ class LaunchDisplay:
     def told(self, line: str) -> None:
         """Tell people one line."""
         self._told = line
-        if self._mode == "plain" and line:
-            with contextlib.suppress(OSError, ValueError):
-                self._stream.write(f"symfleet: {line}\n")
-                self._stream.flush()
+        if line and not (self._mode == "none" or self._begun):
+            self._line(line)
+
+    def finished(self) -> None:
+        """Take the live screen away: what is printed next stands in its place."""
+        if not self._begun:
+            return
+        self._begun = False
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(_HOME + _CLEAR_BELOW)
+            self._stream.flush()
+        if self._told:
+            self._line(self._told)
+
+    def _line(self, line: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(f"symfleet: {line}\n")
+            self._stream.flush()
 
     def _show(self, report: Report) -> None:
         if self._mode == "plain":
@@ -111,7 +126,8 @@ class LaunchDisplay:
             screen = draw(report, size.columns, size.lines - 1, colour=self._look.colour)
             lines = [*screen.split("\n"), self._told[: size.columns - 1]]
             text = "".join(line + _CLEAR_LINE + "\r\n" for line in lines)
-            begin = _HOME if self._begun else _CLEAR + _HOME
+            # What the terminal shows is scrolled away, not wiped: it is the user's.
+            begin = _HOME if self._begun else "\r\n" * size.lines + _HOME
             self._stream.write(begin + text + _CLEAR_BELOW)
             self._begun = True
         self._stream.flush()

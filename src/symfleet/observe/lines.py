@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from symfleet.engine.reasons import ADVICE
 from symfleet.observe.report import Counters, EpochPart, Report, faults_in
@@ -62,7 +63,9 @@ def advice(report: Report) -> str | None:
     executions, or that the frontier is empty."""
     total = report.total
     if report.live is not None and total.executed > 0 and report.open_work == 0:
-        return "nothing is left to explore: add inputs (`corpus add`), or end with Ctrl-C"
+        if report.live.watching:
+            return "nothing is left: waiting for inputs (seed folders, `corpus add`), or Ctrl-C"
+        return "nothing is left to explore: ending"
     if total.executed == 0 or total.generated > 0 or not total.empty_executions:
         return None
     reason = max(total.empty_executions, key=lambda name: total.empty_executions[name])
@@ -76,7 +79,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
         yield f"epoch {epoch.number} {_standing(epoch)}"
     yield (
         f"time       {duration(report.time_this_epoch_s)} this launch,"
-        f" {duration(report.time_total_s)} in {report.epochs} launches"
+        f" {duration(report.time_total_s)} in {report.epochs} {_launches(report.epochs)}"
     )
     yield f"corpus     {report.corpus} inputs, {total.edges} edges"
     yield f"crashes    {total.crashes}" + (f"   see {out}/crashes" if total.crashes else "")
@@ -103,12 +106,28 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
         yield f"go on with `symfleet resume {out}`"
 
 
+def _launches(count: int) -> str:
+    return "launch" if count == 1 else "launches"
+
+
+_REASONS: Final = {
+    "quiescent": "nothing is left to explore",
+    "max_time": "--max-time is over",
+    "max_executions": "--max-executions are done",
+    "no_new_coverage": "no new edge for --no-new-coverage-for",
+    "crash_found": "--exit-on-crash",
+    "interrupted": "a signal asked for it",
+}
+"""What the ledger's words for the end of an epoch mean to people."""
+
+
 def _standing(epoch: EpochPart) -> str:
     if epoch.running:
         return f"is running (process {epoch.pid} on {epoch.host})"
     if epoch.reason is None:
         return "crashed: it has no verdict; `symfleet resume` goes on"
-    return f"ended: {epoch.reason}"
+    meaning = _REASONS.get(epoch.reason)
+    return f"ended: {epoch.reason}" + (f" ({meaning})" if meaning else "")
 
 
 def _left(total: Counters) -> str:

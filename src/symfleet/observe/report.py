@@ -146,6 +146,8 @@ class LivePart(Part, frozen=True):
 
     written_wall_s: float
     phase: str
+    watching: bool
+    """Whether it waits for new inputs when nothing is left."""
     workers: int
     workers_joined: int
     slots: tuple[SlotPart, ...]

@@ -62,12 +62,15 @@ def _rows(report: Report) -> list[tuple[str, RenderableType]]:
 
     total, live = report.total, report.live
     rows: list[tuple[str, RenderableType]] = []
-    hosts = len({slot.host for slot in live.slots}) if live else 0
+    hosts = max(1, len({slot.host for slot in live.slots})) if live else 0
+    where = f"{hosts} host" + ("" if hosts == 1 else "s")
     busy = sum(slot.items > 0 for slot in live.slots) if live else 0
     slots = len(live.slots) if live else 0
     workers = live.workers if live else 0
+    waiting = workers - live.workers_joined if live else 0
+    joining = f"; {waiting} still joining" if waiting else ""
     rows.append(
-        ("workers", Text(f"{workers} on {hosts} host(s), {busy} of {slots} slots busy")),
+        ("workers", Text(f"{workers} on {where}, {busy} of {slots} slots busy{joining}")),
     )
     rows.append(
         (
@@ -154,7 +157,8 @@ def _worker_rows(report: Report) -> list[RenderableType]:
         busy = sum(slot.items > 0 for slot in slots)
         states: dict[str, int] = {}
         for slot in slots:
-            states[slot.state] = states.get(slot.state, 0) + 1
+            if slot.state != "open":  # as every healthy slot is
+                states[slot.state] = states.get(slot.state, 0) + 1
         silent = max((slot.silent_s for slot in slots), default=0.0)
         summary = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
         row = Text(no_wrap=True, overflow="ellipsis")

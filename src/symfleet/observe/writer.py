@@ -104,6 +104,7 @@ class StatusWriter:
         return LivePart(
             written_wall_s=wall,
             phase=view.phase,
+            watching=self._config.stop.watch,
             workers=view.workers,
             workers_joined=view.workers_joined,
             slots=slots_of(view),

@@ -78,7 +78,7 @@ class Coordinator:
 
     def __init__(self, setup: CoordinatorSetup, now: float) -> None:
         """Begin with nothing in flight. `now`: monotonic seconds."""
-        knobs, chronicle, outbox = setup.knobs, Chronicle(), Outbox()
+        knobs, chronicle, outbox = setup.knobs, Chronicle(), Outbox(setup.number)
         self._timeline = Timeline(now, knobs.late_s)
         self._core = Core(
             setup=setup,

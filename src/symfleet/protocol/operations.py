@@ -205,8 +205,9 @@ class StoreInputs:
 
 @dataclass(frozen=True, slots=True)
 class CountFaults:
-    """Add to fault counters: (name, reason, amount). Answer: Counted."""
+    """Add to a coordinator's fault counters: (name, reason, amount). Answer: Counted."""
 
+    coordinator: int
     faults: tuple[tuple[str, str, int], ...]
 
 

@@ -36,9 +36,11 @@ _CHANGING: Final = (Admit, Blame, Claim, Decide, Defer, Release)
 class Outbox:
     """Collects the output of one machine."""
 
-    __slots__ = ("_actions", "_asked", "_fresh", "sealed", "totals")
+    __slots__ = ("_actions", "_asked", "_coordinator", "_fresh", "sealed", "totals")
 
-    def __init__(self) -> None:
+    def __init__(self, coordinator: int) -> None:
+        """`coordinator`: whose faults are counted."""
+        self._coordinator = coordinator
         self.sealed = False
         """After a control failure nothing changes the frontier; only the end is still written."""
         self._asked: list[tuple[Operation, Handler | None]] = []
@@ -96,7 +98,7 @@ class Outbox:
                 for name, why, amount in faults:
                     self._fresh[name, why] += amount
 
-        self.ask(CountFaults(faults), recount)
+        self.ask(CountFaults(self._coordinator, faults), recount)
 
     def operations(self) -> Sequence[Operation]:
         """Return this turn's operations in order."""

@@ -157,8 +157,9 @@ class CoordinatorSetup:
     `number` is the coordinator's number in the ledger (0: root), `rank` its place in the
     transport. `secret`: 32 bytes of the system's random source, new for each incarnation (D1).
     `workers`: ranks that will say hello. `peers`: ranks of the other coordinators (root first).
-    `opening` is what the ledger found when this epoch was opened. `may_restart`: a launcher opens
-    another epoch when this one ends because slots were lost.
+    `opening` is what the ledger found when this epoch was opened. `until_quiescent`: the epoch ends
+    when no work is left. `exhaustive`: what a limit cut off counts as left undone. `may_restart`: a
+    launcher opens another epoch when this one ends because slots were lost.
     """
 
     campaign: CampaignId
@@ -176,6 +177,7 @@ class CoordinatorSetup:
     sources: tuple[SourceSetup, ...]
     opening: EpochOpening
     until_quiescent: bool
+    exhaustive: bool = True
     accept_faults: bool = False
     may_restart: bool = True
     knobs: Knobs = field(default_factory=Knobs)

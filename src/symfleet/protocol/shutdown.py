@@ -186,7 +186,7 @@ class Shutdown:
             return ending.exit_code
         faulty = any(core.outbox.count(name) for name in _FAULTS_OF_VERDICT)
         left = core.frontier.deferred + core.frontier.poisoned
-        cut_off = self._settlement.not_exhaustive and core.setup.until_quiescent
+        cut_off = self._settlement.not_exhaustive and core.setup.exhaustive
         if faulty or left or missing or cut_off:
             return int(ExitCode.FINISHED_WITH_FAULTS)
         return int(ExitCode.DONE)

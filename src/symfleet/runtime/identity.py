@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import secrets
 import sys
-from functools import cache
 
+import symfleet
 from symfleet.types import Incarnation
 
-UNINSTALLED = "0.1.0+tree"
 
-
-@cache
 def version() -> str:
-    """Return the installed version; a source tree that was never installed has one of its own."""
-    try:
-        return importlib.metadata.version("symfleet")
-    except importlib.metadata.PackageNotFoundError:
-        return UNINSTALLED
+    """Return this installation's version."""
+    return symfleet.__version__
 
 
 def python_version() -> str:

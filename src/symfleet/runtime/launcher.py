@@ -274,6 +274,8 @@ class Launch:
     ) -> ExitCode | None:
         """Return the launch's exit code, or None when the next epoch is to be opened."""
         if said is not None and said.what:
+            if said.workers:
+                self._tell(_farewells(said))
             raise plans.error_of_outcome(said)
         opened = after is not None and (before is None or after.epoch > before.epoch)
         decided = opened and after is not None and after.decisions > 0
@@ -330,3 +332,11 @@ class Launch:
     def _tell(self, line: str) -> None:
         with contextlib.suppress(OSError):
             self._observer.told(line)
+
+
+def _farewells(said: plans.EpochOutcome) -> str:
+    """Say how the workers of an epoch that never was have ended (Q4)."""
+    line = f"{said.workers - len(said.missing)}/{said.workers} workers acknowledged the end"
+    if said.missing:
+        line += "; not heard of: " + ", ".join(f"rank {rank}" for rank in said.missing)
+    return line

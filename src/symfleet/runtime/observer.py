@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from symfleet.ledger.contract import LedgerReader
-from symfleet.protocol.coordinator import CoordinatorView
-from symfleet.protocol.events import Note
+if TYPE_CHECKING:  # the launcher loads this module, and none of those: its start would double
+    from symfleet.ledger.contract import LedgerReader
+    from symfleet.protocol.coordinator import CoordinatorView
+    from symfleet.protocol.events import Note
 
 
 class EpochObserver(Protocol):

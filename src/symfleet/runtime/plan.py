@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,10 @@ class EpochOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     where: str = ""
     why: str = ""
     hint: str = ""
+    workers: int = 0
+    """Ranks that were dismissed because there was no epoch to run; 0 when there was one."""
+    missing: Sequence[int] = ()
+    """Those of them that did not acknowledge."""
 
 
 def write_visible(path: Path, data: bytes) -> None:

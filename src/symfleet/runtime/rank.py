@@ -13,7 +13,9 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
 
 from symfleet import crash
 from symfleet.clock import Clock, SystemClock
@@ -32,6 +34,9 @@ from symfleet.runtime.plan import (
     write_outcome,
 )
 from symfleet.transport.mpi import MpiTransport, end_by_signal
+
+if TYPE_CHECKING:
+    from symfleet.runtime.root import Root
 
 VERDICT = "verdict.json"
 """In the output folder: how a joined epoch ended, for scripts around mpirun or srun."""
@@ -89,8 +94,8 @@ def _be_root(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
     try:
         finish = root.run()
     except SymfleetError as error:
-        _tell_outcome(plan, outcome_of_error(error))
-        end_by_signal()  # the workers notice, whatever they were waiting for
+        _end_unopened(plan, root, outcome_of_error(error))
+        return
     loop = root.loop
     assert loop is not None
     if loop.failure is None:
@@ -98,6 +103,17 @@ def _be_root(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
     else:
         _tell_outcome(plan, outcome_of_error(loop.failure))
     if not loop.workers_told:
+        end_by_signal()
+
+
+def _end_unopened(plan: EpochPlan, root: Root, outcome: EpochOutcome) -> None:
+    """There is no epoch: end the workers as orderly as if there had been one, and say why."""
+    missing = root.dismiss_workers()
+    if missing is None:
+        _tell_outcome(plan, outcome)
+        end_by_signal()  # the workers notice, whatever they were waiting for
+    _tell_outcome(plan, msgspec.structs.replace(outcome, workers=root.workers, missing=missing))
+    if missing:
         end_by_signal()
 
 
@@ -112,13 +128,21 @@ def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
 
 def _be_worker(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
     from symfleet.protocol.worker import Worker
-    from symfleet.runtime.introduction import RootGone, await_introduction
+    from symfleet.runtime.introduction import (
+        Dismissal,
+        RootGone,
+        await_introduction,
+        say_farewell,
+    )
     from symfleet.runtime.notes import NoteLog
     from symfleet.runtime.worker_loop import WorkerLoop
 
     try:
         introduction = await_introduction(transport, 0, clock)
     except RootGone:
+        return
+    if isinstance(introduction, Dismissal):
+        say_farewell(transport, 0, clock)
         return
     out = Path(plan.config.output.out_dir)
     machine = Worker(

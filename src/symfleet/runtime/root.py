@@ -29,7 +29,7 @@ from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts
 from symfleet.runtime.engines import engine_setup, knobs_of
 from symfleet.runtime.identity import new_incarnation, version
 from symfleet.runtime.intake import Intake
-from symfleet.runtime.introduction import Introduction, encode_introduction
+from symfleet.runtime.introduction import Introduction, dismiss, encode_introduction
 from symfleet.runtime.notes import NoteLog
 from symfleet.runtime.plan import EpochPlan
 from symfleet.runtime.stop_rules import StopRules
@@ -58,7 +58,20 @@ class Root:
         self._out = Path(plan.config.output.out_dir)
         self._incarnation = new_incarnation()
         self._slots = slots_by_rank(plan.config, transport.size - 1)
+        self._introduced = False
         self.loop: CoordinatorLoop | None = None
+
+    @property
+    def workers(self) -> int:
+        """How many worker ranks there are."""
+        return len(self._slots)
+
+    def dismiss_workers(self) -> Sequence[int] | None:
+        """End the workers of an epoch that could not be opened; return the ranks that did not
+        acknowledge (Q4). None when they have been introduced to an epoch: its rules hold then."""
+        if self._introduced:
+            return None
+        return dismiss(self._transport, self._clock, knobs_of(self._config).shutdown_grace_s)
 
     def run(self) -> Finish:
         """Open the epoch, run it, close the ledger. Raises SymfleetError when it cannot open."""
@@ -93,6 +106,7 @@ class Root:
         )
 
     def _introduce(self, campaign: str, opening: EpochOpening) -> None:
+        self._introduced = True
         for rank, slots in self._slots.items():
             introduction = Introduction(
                 campaign=campaign,  # type: ignore[arg-type]
@@ -122,11 +136,12 @@ class Root:
                 generation=generation,
                 keep=self._config.keep,
                 sources=tuple(
-                    SourceSetup(scanner.source, watched=self._config.advanced.watch)
+                    SourceSetup(scanner.source, watched=self._config.stop.watch)
                     for scanner in scanners
                 ),
                 opening=opening,
-                until_quiescent=self._config.stop.until_quiescent,
+                until_quiescent=not self._config.stop.watch,
+                exhaustive=self._config.stop.until_quiescent,
                 accept_faults=self._config.stop.accept_faults,
                 may_restart=self._plan.launcher_pid != 0,
                 knobs=knobs_of(self._config),

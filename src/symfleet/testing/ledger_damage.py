@@ -14,10 +14,11 @@ from symfleet.ledger.tally import chain_next
 
 
 @contextmanager
-def unguarded(path: Path) -> Iterator[sqlite3.Connection]:
+def unguarded(path: Path, nullable: str = "manifest BLOB") -> Iterator[sqlite3.Connection]:
     """Yield a connection without triggers and constraints; the schema is put back afterwards.
 
-    Nobody else may have the ledger open. Changes are in the database file when the block ends.
+    `nullable`: the one column (with its type) that may be set to NULL. Nobody else may have the
+    ledger open. Changes are in the database file when the block ends.
     """
     connection = sqlite3.connect(path, isolation_level=None)
     try:
@@ -26,12 +27,13 @@ def unguarded(path: Path) -> Iterator[sqlite3.Connection]:
         execute("PRAGMA writable_schema=ON")
         rows = execute("SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL").fetchall()
         triggers = [(name, sql) for kind, name, sql in rows if kind == "trigger"]
-        decisions = next(sql for kind, name, sql in rows if name == "decisions")
+        guard = f"{nullable} NOT NULL"
+        table, strict = next((n, sql) for kind, n, sql in rows if kind == "table" and guard in sql)
         for name, _ in triggers:
             execute(f"DROP TRIGGER {name}")
-        _set_schema(connection, decisions.replace("manifest BLOB NOT NULL", "manifest BLOB"))
+        _set_schema(connection, table, strict.replace(guard, nullable))
         yield connection
-        _set_schema(connection, decisions)
+        _set_schema(connection, table, strict)
         for _, sql in triggers:
             execute(sql)
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -39,8 +41,8 @@ def unguarded(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def _set_schema(connection: sqlite3.Connection, sql: str) -> None:
-    connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'decisions'", (sql,))
+def _set_schema(connection: sqlite3.Connection, table: str, sql: str) -> None:
+    connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (sql, table))
     version = int(connection.execute("PRAGMA schema_version").fetchone()[0])
     connection.execute(f"PRAGMA schema_version={version + 1}")
 

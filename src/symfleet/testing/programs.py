@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from symfleet.clock import SystemClock
@@ -30,6 +30,7 @@ from symfleet.runtime.engines import engine_command
 from symfleet.runtime.identity import version
 from symfleet.runtime.stores import OpenedLedger, open_ledger, open_reader
 from symfleet.testing.jobs import Job, until
+from symfleet.types import WorkState
 
 
 def faults_of(status: LedgerStatus) -> dict[str, dict[str, int]]:
@@ -130,12 +131,17 @@ class ProgramCampaign:
         """Open the ledger for reading."""
         return open_reader(self.out)
 
-    def status(self) -> LedgerStatus:
-        """Return a snapshot of a ledger whose audit finds nothing."""
+    def status(self, *, disturbed: Collection[str] = ()) -> LedgerStatus:
+        """Return a snapshot of a campaign that is well: its audit finds nothing, nothing is
+        poisoned, and each fault counter is 0 but those that the test itself has `disturbed`."""
         with self.reader() as reader:
             findings = list(reader.audit())
             assert findings == [], findings
-            return reader.status()
+            status = reader.status()
+        faults = {name: why for name, why in faults_of(status).items() if name not in disturbed}
+        assert faults == {}, faults
+        assert status.states.get(WorkState.POISONED, 0) == 0
+        return status
 
     def decisions(self) -> int:
         """Return how many decisions there are; 0 without a ledger."""
@@ -157,6 +163,11 @@ class ProgramCampaign:
         """Return name -> bytes of all published inputs."""
         folder = self.out / "corpus"
         return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def assert_tidy(self) -> None:
+        """Raise when a launch has left something outside what people look at."""
+        assert list(self.tmp.iterdir()) == [], "something is left outside the output folder"
+        assert not (self.out / ".run").exists(), "a run folder is left"
 
     # ---- arranging ---------------------------------------------------------------------------
 

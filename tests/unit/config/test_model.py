@@ -88,7 +88,7 @@ def test_an_input_must_fit_into_a_frame() -> None:
 
 def test_a_watched_campaign_cannot_run_until_it_is_quiescent() -> None:
     with pytest.raises(UserError, match="never becomes quiescent"):
-        CampaignConfig(stop=Stop(until_quiescent=True), advanced=Advanced(watch=True))
+        CampaignConfig(stop=Stop(until_quiescent=True, watch=True))
 
 
 @pytest.mark.parametrize(

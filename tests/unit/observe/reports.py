@@ -77,6 +77,7 @@ def live(slots: int = 4, **changes: Any) -> LivePart:
     part = {
         "written_wall_s": 1_700_000_170.0,
         "phase": "running",
+        "watching": False,
         "workers": 2,
         "workers_joined": 2,
         "slots": tuple(

@@ -46,7 +46,7 @@ def test_the_screen_tells_everything_on_80_by_24(out: Path) -> None:
     text = "\n".join(lines)
     assert lines[0].startswith("symfleet tlv  keep novel  epoch 3 (resumed 2x)  running")
     for words in (
-        "2 on 2 host(s), 2 of 4 slots busy",
+        "2 on 2 hosts, 2 of 4 slots busy",
         "1m 10s this launch, 2h 00m whole campaign",
         "4321 edges, last new edge 20s ago",
         "307 inputs (7 from outside)",
@@ -74,6 +74,25 @@ def test_the_second_picture_replaces_the_first(out: Path) -> None:
     text = "\n".join(on_terminal(stream.getvalue()))
     assert text.count("rank 1 ") == 1
     assert "rank 4" not in text
+
+
+def test_the_screen_leaves_what_was_there_and_goes_when_the_launch_ends(out: Path) -> None:
+    (out / "status.json").write_bytes(encode_report(report(part=live())))
+    terminal = pyte.HistoryScreen(80, 24)
+    terminal.set_mode(pyte.modes.LNM)  # as a terminal's line discipline does
+    shell = pyte.Stream(terminal)
+    shell.feed("$ make\n")
+    stream = io.StringIO()
+    display = LaunchDisplay(out, "live", stream, look())
+    display.ticked(5.0)
+    display.told("SIGINT: finishing what runs")
+    display.ticked(6.0)
+    display.finished()
+    shell.feed(stream.getvalue())
+    scrolled = ["".join(line[n].data for n in range(6)) for line in terminal.history.top]
+    assert "$ make" in scrolled
+    left = [line.rstrip() for line in terminal.display if line.strip()]
+    assert left == ["symfleet: SIGINT: finishing what runs"]
 
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (60, 10), (200, 60), (40, 24)])
@@ -111,15 +130,23 @@ def test_without_a_terminal_there_are_plain_lines_in_time(out: Path) -> None:
     assert lines[3] == "symfleet: stopping at once"
 
 
-def test_a_hint_is_given_once_for_as_long_as_it_holds(out: Path) -> None:
-    (out / "status.json").write_bytes(encode_report(report(status(states={}), live())))
+@pytest.mark.parametrize(
+    ("watching", "hint"),
+    [
+        (False, "symfleet: nothing is left to explore: ending"),
+        (True, "symfleet: nothing is left: waiting for inputs (seed folders, `corpus add`), or"),
+    ],
+)
+def test_a_hint_is_given_once_for_as_long_as_it_holds(out: Path, watching: bool, hint: str) -> None:
+    part = live(watching=watching)
+    (out / "status.json").write_bytes(encode_report(report(status(states={}), part)))
     stream = io.StringIO()
     display = LaunchDisplay(out, "plain", stream, look(greeting=""))
     for now in (0.1, 10.2, 20.3):
         display.ticked(now)
     lines = stream.getvalue().splitlines()
     assert len(lines) == 3
-    assert lines[1].startswith("symfleet: nothing is left to explore")
+    assert lines[1].startswith(hint)
 
 
 def test_a_report_of_an_earlier_launch_is_not_shown(out: Path) -> None:
@@ -127,7 +154,7 @@ def test_a_report_of_an_earlier_launch_is_not_shown(out: Path) -> None:
     stream = io.StringIO()
     display = LaunchDisplay(out, "live", stream, look(started_wall_s=1_700_000_171.0))
     display.ticked(5.0)
-    assert stream.getvalue() == ""
+    assert stream.getvalue() == "symfleet: starting\n"
 
 
 def test_a_closed_terminal_ends_nothing(out: Path) -> None:

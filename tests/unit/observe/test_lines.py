@@ -69,7 +69,7 @@ def test_the_summary_names_what_is_left_and_who_did_not_answer() -> None:
     )
     snapshot = status(epoch=closed, states=states, coordinators=coordinators)
     text = "\n".join(summary_lines(report(snapshot, running=False), "out"))
-    assert "epoch 3 ended: max_time" in text
+    assert "epoch 3 ended: max_time (--max-time is over)" in text
     assert "1 deferred, 2 poisoned" in text
     assert "1/2 acknowledged; not acknowledged: rank 2" in text
 

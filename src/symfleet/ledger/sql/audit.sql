@@ -29,6 +29,15 @@ ORDER BY artefact LIMIT 1
 SELECT i.data FROM inputs AS i JOIN artefacts AS a ON a.input = i.input
 WHERE i.digest = ? AND a.kind = 'corpus'
 
+-- name: shown_by
+SELECT a.artefact, a.kind, i.digest, p.digest, a.epoch, a.outcome, a.signal, a.how, a.site, a.decision
+FROM artefacts AS a LEFT JOIN inputs AS i ON i.input = a.input
+    LEFT JOIN inputs AS p ON p.input = a.parent
+WHERE a.artefact >= ? AND a.artefact < ? ORDER BY a.artefact
+
+-- name: shown_by_decisions
+SELECT count(*) FROM artefacts WHERE decision <> 0
+
 -- name: frontier_rows
 SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data,
     (SELECT x.work FROM work AS x WHERE x.work_id = w.work_id)
@@ -67,7 +76,7 @@ WHERE w.work > ? ORDER BY w.work LIMIT ?
 SELECT state, suspect, count(*) FROM work GROUP BY state, suspect
 
 -- name: artefacts
-SELECT artefact, kind, nth, decision, outcome, how FROM artefacts ORDER BY artefact
+SELECT artefact, kind, nth, decision, outcome, signal, parent, site FROM artefacts ORDER BY artefact
 
 -- name: artefact_kinds
 SELECT kind, count(*), max(nth) FROM artefacts GROUP BY kind

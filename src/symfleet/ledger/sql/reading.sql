@@ -32,6 +32,9 @@ SELECT epoch, coordinator, name, amount FROM counters
 SELECT epoch, name, reason, CAST(sum(amount) AS BIGINT) FROM faults GROUP BY epoch, name, reason
 ORDER BY name, reason
 
+-- name: faults_by_coordinator
+SELECT coordinator, CAST(sum(amount) AS BIGINT) FROM faults WHERE epoch = ? GROUP BY coordinator
+
 -- name: acks
 SELECT coordinator, acknowledged, total, missing FROM acks WHERE epoch = ?
 

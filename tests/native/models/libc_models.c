@@ -1,0 +1,467 @@
+/* Every function that has a model against the real one: libc_models INPUT
+ *
+ * The input is a list of records of RECORD bytes. For each record each function
+ * is called twice, in equal worlds: once by its address from the dynamic linker,
+ * once as the compiler calls it. Prints the calls that were told apart and ends
+ * with their number's truth; --list prints the functions. */
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <signal.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#undef getc
+#undef getchar
+extern int _IO_getc(FILE *);
+extern int __uflow(FILE *);
+extern ssize_t __getdelim(char **, size_t *, int, FILE *);
+extern void *__memcpy_chk(void *, const void *, size_t, size_t);
+extern void *__memmove_chk(void *, const void *, size_t, size_t);
+extern void *__memset_chk(void *, int, size_t, size_t);
+extern __attribute__((weak)) long __isoc23_strtol(const char *, char **, int);
+extern __attribute__((weak)) long long __isoc23_strtoll(const char *, char **, int);
+extern __attribute__((weak)) unsigned long __isoc23_strtoul(const char *, char **, int);
+extern __attribute__((weak)) unsigned long long __isoc23_strtoull(const char *, char **, int);
+
+#define CASE(name) static void case_##name(__typeof__(&name) f, struct world *w)
+#define TEXTS                                                                                      \
+  char *a = string_at(w, 0), *b = string_at(w, 1);                                                 \
+  size_t n = size_at(w, 2, a > b ? a : b);                                                         \
+  (void)n
+
+/* ---- Comparisons and searches */
+CASE(memcmp) { TEXTS; see(w, (uint64_t)f(a, b, n)); }
+CASE(bcmp) { TEXTS; see(w, f(a, b, n) != 0); }
+CASE(strcmp) { TEXTS; see(w, (uint64_t)f(a, b)); }
+CASE(strcasecmp) { TEXTS; see(w, (uint64_t)f(a, b)); }
+CASE(strncmp) { TEXTS; see(w, (uint64_t)f(a, b, choose(w, 3, 4) ? n : SIZE_MAX)); }
+CASE(strncasecmp) { TEXTS; see(w, (uint64_t)f(a, b, choose(w, 3, 4) ? n : SIZE_MAX)); }
+CASE(memchr) { TEXTS; see_pointer(w, f(a, letter(w, 3), n)); }
+CASE(memrchr) { TEXTS; see_pointer(w, f(a, letter(w, 3), n)); }
+CASE(memmem) { TEXTS; see_pointer(w, f(a, n, b, n ? choose(w, 3, 4) % n : 0)); }
+CASE(strlen) { TEXTS; see(w, f(a)); }
+CASE(strnlen) { TEXTS; see(w, f(a, choose(w, 3, 4) ? n : SIZE_MAX)); }
+CASE(strchr) { TEXTS; see_pointer(w, f(a, letter(w, 3))); }
+CASE(index) { TEXTS; see_pointer(w, f(a, letter(w, 3))); }
+CASE(strchrnul) { TEXTS; see_pointer(w, f(a, letter(w, 3))); }
+CASE(strrchr) { TEXTS; see_pointer(w, f(a, letter(w, 3))); }
+CASE(rindex) { TEXTS; see_pointer(w, f(a, letter(w, 3))); }
+static char *needle(struct world *w) {
+  char *s = buffer(w), *from = string_at(w, 1);
+  size_t size = choose(w, 4, 4);
+  if (size > strlen(from))
+    size = strlen(from);
+  memcpy(s, from, size);
+  s[size] = 0;
+  return s;
+}
+CASE(strstr) { TEXTS; see_pointer(w, f(a, needle(w))); }
+CASE(strspn) { TEXTS; see(w, f(a, choose(w, 3, 2) ? needle(w) : b)); }
+CASE(strcspn) { TEXTS; see(w, f(a, choose(w, 3, 2) ? needle(w) : b)); }
+CASE(strpbrk) { TEXTS; see_pointer(w, f(a, choose(w, 3, 2) ? needle(w) : b)); }
+
+/* ---- Copies */
+CASE(memcpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
+CASE(mempcpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
+CASE(__memcpy_chk) { TEXTS; see_pointer(w, f(buffer(w), a, n, n + choose(w, 3, 9))); }
+CASE(memmove) { TEXTS; see_pointer(w, f(a, b, n)); }
+CASE(__memmove_chk) { TEXTS; see_pointer(w, f(a, b, n, n + choose(w, 3, 9))); }
+CASE(bcopy) { TEXTS; f(a, b, n); }
+CASE(memset) { TEXTS; see_pointer(w, f(a, letter(w, 3), n)); }
+CASE(__memset_chk) { TEXTS; see_pointer(w, f(a, letter(w, 3), n, n)); }
+CASE(bzero) { TEXTS; f(a, n); }
+CASE(strcpy) { TEXTS; see_pointer(w, f(buffer(w), a)); }
+CASE(stpcpy) { TEXTS; see_pointer(w, f(buffer(w), a)); }
+CASE(strncpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
+CASE(strcat) { TEXTS; see_pointer(w, f(buffer(w), a)); }
+CASE(strncat) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
+CASE(strdup) { TEXTS; char *s = f(a); see_bytes(w, s, strlen(a) + 1); free(s); }
+CASE(strndup) { TEXTS; char *s = f(a, n); see_bytes(w, s, strlen(s) + 1); free(s); }
+
+/* ---- The heap */
+static size_t heap_size(struct world *w) {
+  return choose(w, 4, 16) ? choose(w, 5, 200) : (size_t)PTRDIFF_MAX + choose(w, 5, 3);
+}
+static void see_heap(struct world *w, char *p, size_t size) {
+  see(w, p != NULL);
+  see(w, p ? (uintptr_t)p % 16 : 0);
+  see(w, !p || malloc_usable_size(p) >= size);
+  see_errno(w);
+}
+CASE(malloc) {
+  size_t size = heap_size(w);
+  char *p = f(size);
+  see_heap(w, p, size);
+  if (p)
+    memcpy(p, w->text, size < TEXT ? size : TEXT);
+  free(p);
+}
+CASE(calloc) {
+  size_t size = heap_size(w), count = choose(w, 6, 5);
+  char *p = f(count, size);
+  see_heap(w, p, 0);
+  if (p)
+    see_bytes(w, p, count * size);
+  free(p);
+}
+CASE(realloc) {
+  char *p = choose(w, 6, 4) ? malloc(TEXT) : NULL;
+  if (p)
+    memcpy(p, w->text, TEXT);
+  size_t size = heap_size(w), kept = p ? (size < TEXT ? size : TEXT) : 0;
+  char *q = f(p, size);
+  see_heap(w, q, size);
+  if (q)
+    see_bytes(w, q, kept);
+  free(q ? q : size ? p : NULL);
+}
+CASE(free) {
+  char *p = choose(w, 6, 4) ? malloc(choose(w, 5, 200)) : NULL;
+  errno = 77;
+  f(p);
+  see_errno(w);
+}
+
+/* ---- Conversion */
+static char *number(struct world *w) {
+  static const char *const starts[] = {"",       "-",  "+", " \t\n", "0x", "0X-", "0",
+                                       "0b1",    "- ", "9223372036854775807", "18446744073709551616",
+                                       "-0x7fffffffffffffff"};
+  char *s = buffer(w);
+  strcpy(s, starts[choose(w, 4, sizeof starts / sizeof *starts)]);
+  for (unsigned i = 0, end = choose(w, 5, 9); i < end; i++) {
+    char digit = "0123456789abcdefxyzZ -"[(uint8_t)w->text[i] % (choose(w, 6, 2) ? 10 : 22)];
+    strncat(s, &digit, 1);
+  }
+  if (choose(w, 7, 3) == 0)
+    strcat(s, w->text);
+  return s;
+}
+#define PARSE(name) CASE(name) { see(w, (uint64_t)f(number(w))); }
+PARSE(atoi)
+PARSE(atol)
+PARSE(atoll)
+static const int bases[] = {10, 0, 16, 8, 2, 36, 1, -1, 37, 10, 10, 16, 0};
+#define PARSE_TO(name)                                                                             \
+  CASE(name) {                                                                                     \
+    char *end = NULL, *s = number(w);                                                              \
+    int base = bases[choose(w, 8, sizeof bases / sizeof *bases)];                                  \
+    see(w, (uint64_t)f(s, choose(w, 9, 4) ? &end : NULL, base));                                   \
+    see_pointer(w, end);                                                                           \
+  }
+PARSE_TO(strtol)
+PARSE_TO(strtoll)
+PARSE_TO(strtoul)
+PARSE_TO(strtoull)
+PARSE_TO(__isoc23_strtol)
+PARSE_TO(__isoc23_strtoll)
+PARSE_TO(__isoc23_strtoul)
+PARSE_TO(__isoc23_strtoull)
+#define CHARACTER(name)                                                                            \
+  CASE(name) {                                                                                     \
+    see(w, (uint64_t)f((uint8_t)w->text[0]));                                                      \
+    see(w, (uint64_t)f(w->text[1]));                                                               \
+    see(w, (uint64_t)f(EOF));                                                                      \
+  }
+CHARACTER(toupper)
+CHARACTER(tolower)
+CHARACTER(isalnum)
+CHARACTER(isalpha)
+CHARACTER(isblank)
+CHARACTER(iscntrl)
+CHARACTER(isdigit)
+CHARACTER(isgraph)
+CHARACTER(islower)
+CHARACTER(isprint)
+CHARACTER(ispunct)
+CHARACTER(isspace)
+CHARACTER(isupper)
+CHARACTER(isxdigit)
+#define ORDER(name, type)                                                                          \
+  CASE(name) {                                                                                     \
+    type x;                                                                                        \
+    memcpy(&x, w->text, sizeof x);                                                                 \
+    see(w, f(x));                                                                                  \
+  }
+ORDER(htonl, uint32_t)
+ORDER(ntohl, uint32_t)
+ORDER(htons, uint16_t)
+ORDER(ntohs, uint16_t)
+
+/* ---- Descriptors */
+static int input_fd(struct world *w) { /* sometimes not one at all */
+  int fd = choose(w, 10, 8) ? open(w->path, O_RDONLY) : -1;
+  if (fd >= 0)
+    lseek(fd, choose(w, 11, 100), SEEK_SET);
+  return fd;
+}
+static void see_fd(struct world *w, int fd, ssize_t got) {
+  see(w, (uint64_t)got);
+  see_errno(w);
+  see(w, fd < 0 ? 0 : (uint64_t)lseek(fd, 0, SEEK_CUR));
+  close(fd);
+}
+CASE(read) {
+  int fd = input_fd(w);
+  see_fd(w, fd, f(fd, choose(w, 12, 9) ? buffer(w) : (char *)8, choose(w, 13, 200)));
+}
+static off_t place(struct world *w) { return (off_t)choose(w, 14, 200) - 20; }
+CASE(pread) { int fd = input_fd(w); see_fd(w, fd, f(fd, buffer(w), choose(w, 13, 200), place(w))); }
+CASE(pread64) { int fd = input_fd(w); see_fd(w, fd, f(fd, buffer(w), choose(w, 13, 200), place(w))); }
+CASE(readv) {
+  int fd = input_fd(w);
+  struct iovec parts[3] = {{buffer(w), choose(w, 12, 30)},
+                           {buffer(w) + 100, choose(w, 13, 30)},
+                           {buffer(w) + 200, choose(w, 14, 99)}};
+  see_fd(w, fd, f(fd, parts, (int)choose(w, 15, 5) - 1));
+}
+CASE(recv) {
+  int pair[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+    return;
+  if (write(pair[0], w->text, choose(w, 12, TEXT)) >= 0)
+    see(w, (uint64_t)f(pair[1], buffer(w), choose(w, 13, 99), choose(w, 14, 2) ? MSG_PEEK | MSG_DONTWAIT : MSG_DONTWAIT));
+  see_errno(w);
+  close(pair[0]);
+  close(pair[1]);
+}
+static const char *some_path(struct world *w) {
+  static const char *const paths[] = {"/dev/null", "/nonexistent/x", ""};
+  unsigned c = choose(w, 10, 8);
+  return c < 3 ? paths[c] : w->path;
+}
+static const int ways[] = {O_RDONLY, O_RDONLY | O_CLOEXEC, O_RDONLY | O_DIRECTORY, O_PATH,
+                           O_CREAT | O_EXCL | O_WRONLY};
+static void see_open(struct world *w, int fd) {
+  struct stat s;
+  see(w, fd >= 0);
+  see_errno(w);
+  if (fd < 0)
+    return;
+  see(w, fstat(fd, &s) == 0 ? s.st_ino : 0);
+  see(w, (uint64_t)fcntl(fd, F_GETFD));
+  see(w, (uint64_t)fcntl(fd, F_GETFL));
+  close(fd);
+}
+#define WAY ways[choose(w, 11, sizeof ways / sizeof *ways)]
+CASE(open) { see_open(w, f(some_path(w), WAY, 0600)); }
+CASE(open64) { see_open(w, f(some_path(w), WAY, 0600)); }
+CASE(openat) { see_open(w, f(choose(w, 12, 2) ? AT_FDCWD : -5, some_path(w), WAY, 0600)); }
+CASE(openat64) { see_open(w, f(choose(w, 12, 2) ? AT_FDCWD : -5, some_path(w), WAY, 0600)); }
+static void map(__typeof__(&mmap) f, struct world *w) {
+  int fd = input_fd(w);
+  static const off_t offsets[] = {0, 0, 0, PAGE, 7};
+  static const size_t sizes[] = {PAGE, 100, 0, 1, 2 * PAGE};
+  struct stat s;
+  off_t offset = offsets[choose(w, 12, 5)];
+  size_t size = sizes[choose(w, 13, 5)];
+  char *p = f(NULL, size, PROT_READ, choose(w, 14, 4) ? MAP_PRIVATE : MAP_PRIVATE | MAP_ANONYMOUS, fd, offset);
+  see(w, p == MAP_FAILED);
+  see_errno(w);
+  if (p != MAP_FAILED && fd >= 0 && fstat(fd, &s) == 0 && offset == 0)
+    see_bytes(w, p, size < (size_t)s.st_size ? size : (size_t)s.st_size);
+  if (p != MAP_FAILED)
+    see(w, (uint64_t)munmap(p, size));
+  close(fd);
+}
+CASE(mmap) { map(f, w); }
+CASE(mmap64) { map((__typeof__(&mmap))f, w); }
+CASE(munmap) {
+  char *p = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  see(w, (uint64_t)f(p + (choose(w, 12, 2) ? 0 : 5), choose(w, 13, 3) ? PAGE : 0));
+  see_errno(w);
+  munmap(p, PAGE);
+}
+
+/* ---- Streams */
+static FILE *input_stream(struct world *w) {
+  FILE *s = fopen(w->path, choose(w, 10, 2) ? "r" : "rb");
+  if (s && choose(w, 11, 3))
+    fseek(s, choose(w, 12, 150), SEEK_SET);
+  if (s && choose(w, 11, 3) == 2)
+    ungetc('u', s);
+  return s;
+}
+static void see_stream(struct world *w, FILE *s) {
+  see_errno(w);
+  see(w, s ? (uint64_t)ftell(s) : 0);
+  see(w, s ? (uint64_t)(feof(s) * 2 + ferror(s)) : 0);
+  see(w, s ? (uint64_t)fgetc(s) : 0);
+  if (s)
+    fclose(s);
+}
+static void see_stream_open(struct world *w, FILE *s) {
+  see(w, s != NULL);
+  see_stream(w, s);
+}
+static const char *const modes[] = {"r", "rb", "re", "", "zzz", "r+"};
+#define MODE modes[choose(w, 11, sizeof modes / sizeof *modes - 1)]
+CASE(fopen) { see_stream_open(w, f(some_path(w), MODE)); }
+CASE(fopen64) { see_stream_open(w, f(some_path(w), MODE)); }
+CASE(freopen) { see_stream_open(w, f(some_path(w), MODE, fopen(w->path, "r"))); }
+CASE(fdopen) {
+  int fd = input_fd(w);
+  FILE *s = f(fd, MODE);
+  see_stream_open(w, s);
+  if (!s)
+    close(fd);
+}
+CASE(fclose) {
+  FILE *s = input_stream(w);
+  if (choose(w, 13, 2))
+    close(fileno(s));
+  see(w, (uint64_t)f(s));
+  see_errno(w);
+}
+static void take(size_t (*f)(void *, size_t, size_t, FILE *), struct world *w) {
+  FILE *s = choose(w, 13, 9) ? input_stream(w) : fopen("/dev/null", "w"); /* not for reading */
+  for (int i = 0; i < 2; i++)
+    see(w, f(buffer(w) + 300 * i, choose(w, 13, 5), choose(w, 14, 60), s));
+  see_stream(w, s);
+}
+CASE(fread) { take(f, w); }
+CASE(fread_unlocked) { take(f, w); }
+static void take_line(char *(*f)(char *, int, FILE *), struct world *w) {
+  FILE *s = choose(w, 13, 9) ? input_stream(w) : fopen("/dev/null", "w");
+  for (int i = 0; i < 3; i++)
+    see_pointer(w, f(buffer(w) + 100 * i, (int)choose(w, 14, 80) + 1, s));
+  see_stream(w, s);
+}
+CASE(fgets) { take_line(f, w); }
+CASE(fgets_unlocked) { take_line(f, w); }
+static void take_character(int (*f)(FILE *), struct world *w) {
+  FILE *s = choose(w, 13, 9) ? input_stream(w) : fopen("/dev/null", "r");
+  for (int i = 0; i < 3; i++)
+    see(w, (uint64_t)f(s));
+  see_stream(w, s);
+}
+CASE(fgetc) { take_character(f, w); }
+CASE(fgetc_unlocked) { take_character(f, w); }
+CASE(getc) { take_character(f, w); }
+CASE(_IO_getc) { take_character(f, w); }
+CASE(getc_unlocked) { take_character(f, w); }
+CASE(__uflow) { take_character(f, w); }
+static void take_standard(int (*f)(void), struct world *w) {
+  if (!freopen(w->path, "r", stdin))
+    abort();
+  fseek(stdin, choose(w, 12, 150), SEEK_SET);
+  see(w, (uint64_t)f());
+  see(w, (uint64_t)f());
+  see(w, (uint64_t)ftell(stdin));
+}
+CASE(getchar) { take_standard(f, w); }
+CASE(getchar_unlocked) { take_standard(f, w); }
+static void take_delimited(__typeof__(&getdelim) f, struct world *w, int delimiter) {
+  FILE *s = choose(w, 13, 9) ? input_stream(w) : fopen("/dev/null", "w");
+  char *line = NULL;
+  size_t room = 0;
+  if (choose(w, 14, 2))
+    line = malloc(room = 5);
+  for (int i = 0; i < 3; i++) {
+    ssize_t got = f(&line, &room, delimiter, s);
+    see(w, (uint64_t)got);
+    if (got > 0)
+      see_bytes(w, line, (size_t)got + 1);
+  }
+  see(w, room);
+  free(line);
+  see(w, (uint64_t)f(NULL, &room, delimiter, s));
+  see_stream(w, s);
+}
+CASE(getdelim) { take_delimited(f, w, letter(w, 15)); }
+CASE(__getdelim) { take_delimited(f, w, letter(w, 15)); }
+static __typeof__(&getline) line_function;
+static ssize_t as_delimited(char **line, size_t *room, int delimiter, FILE *s) {
+  (void)delimiter;
+  return line_function(line, room, s);
+}
+CASE(getline) {
+  line_function = f;
+  take_delimited(as_delimited, w, '\n');
+}
+
+/* ---- What differs from run to run: only what cannot is seen */
+CASE(time) { time_t t = 0; see(w, f(choose(w, 4, 2) ? &t : NULL) > 0); see(w, t > 0); }
+CASE(gettimeofday) { struct timeval t; see(w, (uint64_t)f(&t, NULL)); see(w, t.tv_usec < 1000000); }
+CASE(clock_gettime) {
+  struct timespec t = {0, 0};
+  see(w, (uint64_t)f(choose(w, 4, 2) ? CLOCK_MONOTONIC : (clockid_t)99, &t));
+  see_errno(w);
+}
+CASE(getpid) { see(w, (uint64_t)f()); }
+CASE(getppid) { see(w, (uint64_t)f()); }
+CASE(kill) { see(w, (uint64_t)f(getpid(), choose(w, 4, 2) ? 0 : 999)); see_errno(w); }
+CASE(getrandom) {
+  char b[32] = {0};
+  see(w, (uint64_t)f(b, choose(w, 4, 33), choose(w, 5, 4) ? 0 : 0x8000));
+  see_errno(w);
+}
+
+typedef void call(void (*)(void), struct world *);
+static const struct {
+  const char *name;
+  call *run;
+  void (*called)(void);
+} cases[] = {
+#define SF_MODEL(name, signature) {#name, (call *)case_##name, (void (*)(void))name},
+#include "symfleet/models.def"
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static int told_apart(const struct world *a, const struct world *b) {
+  return a->count != b->count || memcmp(a->seen, b->seen, a->count * sizeof *a->seen) != 0 ||
+         memcmp(a->page, b->page, PAGE) != 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return 64;
+  if (strcmp(argv[1], "--list") == 0) {
+    for (int i = 0; i < CASES; i++)
+      puts(dlsym(RTLD_DEFAULT, cases[i].name) ? cases[i].name : "");
+    return 0;
+  }
+  struct world real = {.page = guarded_page()}, ours = {.page = guarded_page()};
+  FILE *input = fopen(argv[1], "rb");
+  static uint8_t record[RECORD];
+  uint64_t calls = 0, wrong = 0, digest = 0;
+  while (input && fread(record, 1, RECORD, input) == RECORD) {
+    for (int i = 0; i < CASES; i++) {
+      void (*known)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, cases[i].name);
+      if (!known)
+        continue; /* not in this C library */
+      enter_world(&real, record, argv[1]);
+      cases[i].run(known, &real);
+      int real_errno = errno;
+#ifdef TRACE
+      fprintf(stderr, "%s\n", cases[i].name);
+#endif
+      enter_world(&ours, record, argv[1]);
+      cases[i].run(cases[i].called, &ours);
+      int ours_errno = errno;
+      calls++;
+      for (unsigned k = 0; k < ours.count; k++)
+        digest = digest * 31 + ours.seen[k];
+      if (real_errno == ours_errno && !told_apart(&real, &ours))
+        continue;
+      wrong++;
+      printf("%s: errno %d %d\n", cases[i].name, real_errno, ours_errno);
+      for (unsigned k = 0; k < real.count; k++)
+        if (real.seen[k] != ours.seen[k])
+          printf("  observation %u: %#jx %#jx\n", k, (uintmax_t)real.seen[k], (uintmax_t)ours.seen[k]);
+    }
+  }
+  (void)digest;
+  printf("%ju calls, %ju told apart\n", (uintmax_t)calls, (uintmax_t)wrong);
+  return wrong != 0;
+}
