@@ -26,8 +26,8 @@ from pathlib import Path
 
 from symfleet.clock import SystemClock
 from symfleet.ledger import opener
+from symfleet.ledger.row_reading import RowReading
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.ledger.sqlite_reading import SqliteReading
 from symfleet.protocol.operations import Admit, Claim, Claimed, Decide, Decided, Lease, Release
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
 from symfleet.types import Keep, WorkState
@@ -222,7 +222,7 @@ def opening_times(folder: Path, rows: int) -> list[Figure]:
     return figures
 
 
-def list_open(reader: SqliteReading) -> None:
+def list_open(reader: RowReading) -> None:
     """List everything that is open."""
     states = (WorkState.PENDING, WorkState.LEASED, WorkState.DEFERRED, WorkState.POISONED)
     assert sum(len(reader.work_rows(state, 1000)) for state in states) == 300

@@ -12,8 +12,9 @@ import pytest
 
 from symfleet.errors import ExitCode, IOFailure
 from symfleet.ledger import opener
+from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.reserve import free_reserve, keep_reserve
-from symfleet.ledger.sqlite import CHECK_FIRST_NAME, SqliteLedger
+from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.protocol.operations import (
     Admit,
     Claim,

@@ -1,4 +1,4 @@
-"""Random lives of a ledger: SQLite must answer exactly as the store in memory does.
+"""Random lives of a ledger: the stores must answer exactly as the one in memory does.
 
 Operations come alone and in turns of several, with current, stale and repeated tokens, over epochs
 whose owner was killed. After every step everything that people can see must be equal; at the end
@@ -8,6 +8,7 @@ both audits must be clean.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -27,10 +28,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from symfleet.clock import SystemClock
 from symfleet.errors import IntegrityError
-from symfleet.ledger import opener
-from symfleet.ledger.contract import Ledger, LedgerReader
+from symfleet.ledger import opener, postgres_opener
+from symfleet.ledger.contract import CampaignRow, EpochRow, Ledger, LedgerReader, LedgerStatus
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.ledger.postgres import PostgresLedger
+from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.protocol.operations import (
     Admit,
     AuditLeases,
@@ -65,9 +69,11 @@ from symfleet.testing.ledgers import (
     follow_up,
     packed,
 )
+from symfleet.testing.postgres_cluster import Cluster
 from symfleet.types import Fence, FencingToken, Incarnation, Keep, Outcome, SinkKind, WorkState
 
 T = TypeVar("T")
+Stored = SqliteLedger | PostgresLedger
 
 _RAM: Path = Path("/dev/shm")
 _INPUTS = st.integers(0, 9).map(lambda n: b"input %d" % n)
@@ -91,7 +97,7 @@ def _children(draw: st.DrawFn) -> tuple[Child, ...]:
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """The same steps on both stores."""
+    """The same steps in memory and on SQLite."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,18 +113,31 @@ class LedgerMachine(RuleBasedStateMachine):
     @initialize(keep=st.sampled_from(Keep))
     def begin(self, keep: Keep) -> None:
         self.keep = keep
-        self.memory: Ledger = MemoryLedger(campaign_row(keep), ManualClock())
-        self.sqlite = opener.create(self.out, campaign_row(keep), self.request, ManualClock())
+        row = campaign_row(keep, secrets.token_hex(16))
+        self.memory: Ledger = MemoryLedger(row, ManualClock())
+        self.stored = self.create(row)
         self.open()
+
+    def create(self, row: CampaignRow) -> Stored:
+        """Make the ledger in the store."""
+        return opener.create(self.out, row, self.request, ManualClock())
+
+    def own(self) -> Stored:
+        """Own the ledger in the store again."""
+        return opener.open_owner(self.out, self.request, ManualClock())
 
     def open(self) -> None:
         self.lives += 1
         self.both(lambda ledger: ledger.open_epoch(epoch_request(self.lives)))
         self.both(lambda ledger: ledger.register_source("seeds", "/s", "here"))
 
+    def look(self, ledger: Ledger) -> tuple[object, ...]:
+        """Return what must be equal."""
+        return _seen(ledger)
+
     def both(self, ask: Callable[[Ledger], T]) -> T:
         expected = ask(self.memory)
-        assert ask(self.sqlite) == expected
+        assert ask(self.stored) == expected
         return expected
 
     def turn(self, *operations: Operation) -> TurnAnswers | None:
@@ -127,9 +146,9 @@ class LedgerMachine(RuleBasedStateMachine):
             expected = self.memory.run(operations)
         except IntegrityError as error:
             with pytest.raises(IntegrityError, match=error.what):
-                self.sqlite.run(operations)
+                self.stored.run(operations)
             return None
-        assert self.sqlite.run(operations) == expected
+        assert self.stored.run(operations) == expected
         self.changes = expected.changes
         for answer in expected.answers:
             if isinstance(answer, Claimed):
@@ -295,10 +314,10 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(cleanly=st.booleans())
     def next_epoch(self, cleanly: bool) -> None:
         if cleanly:
-            self.sqlite.close()
+            self.stored.close()
         else:
-            self.sqlite.abandon()
-        self.sqlite = opener.open_owner(self.out, self.request, ManualClock())
+            self.stored.abandon()
+        self.stored = self.own()
         self.open()
 
     # ---- what must hold -------------------------------------------------------------------------
@@ -306,21 +325,53 @@ class LedgerMachine(RuleBasedStateMachine):
     @invariant()
     def both_look_the_same(self) -> None:
         if self.lives:
-            self.both(_seen)
+            self.both(self.look)
 
     def teardown(self) -> None:
         if self.lives:
             assert list(self.memory.audit()) == []
-            assert list(self.sqlite.audit()) == []
-            self.sqlite.close()
+            assert list(self.stored.audit()) == []
+            self.stored.close()
         shutil.rmtree(self.out)
+
+
+def on_postgres(url: str) -> type[LedgerMachine]:
+    """Return the same machine with a store on a server, whose clock is the server's."""
+
+    class PostgresMachine(LedgerMachine):
+        """The same steps in memory and on a server."""
+
+        def create(self, row: CampaignRow) -> Stored:
+            return postgres_opener.create(self.out, row, self.request, SystemClock(), url)
+
+        def own(self) -> Stored:
+            return postgres_opener.open_owner(self.out, self.request, SystemClock())
+
+        def look(self, ledger: Ledger) -> tuple[object, ...]:
+            status, epochs, *rest = _seen(ledger)
+            assert isinstance(status, LedgerStatus)
+            assert isinstance(epochs, tuple)
+            timeless = replace(
+                status,
+                epoch=status.epoch and _timeless(status.epoch),
+                last_new_edge_wall=status.last_new_edge_wall and 1.0,
+            )
+            crashes = [replace(row, found_wall=0.0) for row in ledger.crashes()]
+            rest[3] = crashes
+            return (timeless, [_timeless(row) for row in epochs], *rest)
+
+    return PostgresMachine
+
+
+def _timeless(row: EpochRow) -> EpochRow:
+    return replace(row, opened_wall=0.0, closed_wall=row.closed_wall and 1.0)
 
 
 def _seen(ledger: LedgerReader) -> tuple[object, ...]:
     """Return everything that people can see."""
     return (
         ledger.status(),
-        ledger.epochs(),
+        tuple(ledger.epochs()),
         [ledger.work_rows(state, 100) for state in WorkState],
         [ledger.artefacts(kind, 0, 1000, 2**30) for kind in SinkKind],
         ledger.sinks(),
@@ -345,6 +396,21 @@ _CI = settings(
 @pytest.mark.guarantee("J6")
 def test_sqlite_answers_as_memory_does() -> None:
     run_state_machine_as_test(LedgerMachine, settings=_CI)
+
+
+@pytest.mark.guarantee("L1")
+@pytest.mark.guarantee("L2")
+@pytest.mark.guarantee("C7")
+def test_postgres_answers_as_memory_does(postgres: Cluster) -> None:
+    few = settings(_CI, max_examples=12, stateful_step_count=30)
+    run_state_machine_as_test(on_postgres(postgres.url), settings=few)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_postgres_answers_as_memory_does_for_long(postgres: Cluster) -> None:
+    many = settings(_CI, max_examples=300, stateful_step_count=50)
+    run_state_machine_as_test(on_postgres(postgres.url), settings=many)
 
 
 @pytest.mark.long

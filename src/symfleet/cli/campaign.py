@@ -17,8 +17,10 @@ from symfleet.corpus.layout import Reproduction, sink_folder
 from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
 from symfleet.ledger.database import LEDGER_NAME
-from symfleet.ledger.opener import OwnerRequest, has_ledger, open_owner, open_reader
+from symfleet.ledger.opener import OwnerRequest, has_ledger
 from symfleet.ledger.owner_lock import LOCK_NAME
+from symfleet.ledger.places import own_ledger, read_ledger
+from symfleet.ledger.postgres_address import ADDRESS_NAME
 from symfleet.observe.report import Report, RunTimes, read_status, report_of
 from symfleet.types import SinkKind
 
@@ -26,7 +28,7 @@ _OURS: Final = frozenset(
     {
         *("campaign.toml", "corpus", "crashes", "hangs", "poison", "inbox", "logs", "lost+found"),
         *("status.json", "fuzzer_stats", "plot_data", "README.txt", "highwater", "verdict.json"),
-        *("job.lock", "owner.lock"),
+        *("job.lock", "owner.lock", ADDRESS_NAME),
     }
 )
 
@@ -49,7 +51,7 @@ def require_campaign(out: Path) -> None:
         raise DataError(
             "this is no campaign",
             where=str(out.absolute()),
-            why=f"it holds no {LEDGER_NAME}",
+            why=f"it holds neither {LEDGER_NAME} nor {ADDRESS_NAME}",
             hint="give the folder that `symfleet explore -o` made",
         )
 
@@ -100,7 +102,7 @@ def is_owned(out: Path) -> bool:
 def reading(out: Path) -> Iterator[LedgerReader]:
     """Open a campaign read-only, live or not."""
     require_campaign(out)
-    reader = open_reader(out)
+    reader = read_ledger(out)
     try:
         yield reader
     finally:
@@ -113,7 +115,7 @@ def owning(out: Path) -> Iterator[Ledger]:
     require_campaign(out)
     # Somebody waits at the terminal; a live job will not be over in two seconds either.
     request = OwnerRequest(host=socket.gethostname(), pid=os.getpid(), lock_wait_s=0.3)
-    ledger = open_owner(out, request, SystemClock())
+    ledger = own_ledger(out, request, SystemClock())
     try:
         yield ledger
     finally:

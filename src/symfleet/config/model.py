@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from symfleet.config.knob import Kind, check_value, choice, count, number, switch, text, words
+from symfleet.config.ledger_address import check_ledger
 from symfleet.errors import UserError
 from symfleet.types import Keep
 
@@ -299,10 +300,20 @@ class Output(_Checked):
     log_level: str = choice(
         "info", ["debug", "info", "warning", "error"], "Least important event that is logged."
     )
+    ledger: str = text(
+        "",
+        "Where the campaign keeps its truth: `sqlite` (a file of its folder), or the address of a"
+        " PostgreSQL database without a password, `postgresql://user@host/database`.",
+        derived="where it is already; for a new campaign `sqlite`",
+    )
     allow_filesystem: tuple[str, ...] = words(
         "File system type to accept for the campaign's folder although it is not known to keep"
         " promises (`fuse`); may be given several times."
     )
+
+    def __post_init__(self) -> None:
+        _Checked.__post_init__(self)
+        check_ledger(self.ledger)
 
 
 @dataclass(frozen=True, slots=True)

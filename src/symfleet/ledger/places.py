@@ -6,23 +6,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from symfleet.clock import Clock
+from symfleet.config.ledger_address import SQLITE, is_postgres
 from symfleet.errors import UserError
 from symfleet.ledger import opener
-from symfleet.ledger.contract import CampaignRow, LedgerReader
+from symfleet.ledger.contract import CampaignRow, Ledger, LedgerReader
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.opener import OwnerRequest
-from symfleet.ledger.postgres_address import ADDRESS_NAME, is_postgres
-from symfleet.ledger.row_ledger import RowLedger
-
-SQLITE: Final = "sqlite"
+from symfleet.ledger.postgres_address import ADDRESS_NAME
 
 
 def create_ledger(
     out: Path, campaign: CampaignRow, request: OwnerRequest, clock: Clock, ledger: str = ""
-) -> RowLedger:
+) -> Ledger:
     """Make the ledger of a new campaign and own it; errors as of `opener.create`."""
     if is_postgres(ledger):
         from symfleet.ledger import postgres_opener
@@ -31,7 +28,7 @@ def create_ledger(
     return opener.create(out, campaign, request, clock)
 
 
-def own_ledger(out: Path, request: OwnerRequest, clock: Clock, ledger: str = "") -> RowLedger:
+def own_ledger(out: Path, request: OwnerRequest, clock: Clock, ledger: str = "") -> Ledger:
     """Own an existing ledger; errors as of `opener.open_owner`. Raises UserError when `ledger`
     asks for another kind than the campaign has."""
     if _is_on_a_server(out):

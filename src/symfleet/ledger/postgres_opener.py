@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.clock import Clock
+from symfleet.config.ledger_address import check_address
 from symfleet.corpus.durable import make_folder
 from symfleet.errors import DataError, HostError, IntegrityError, UserError
 from symfleet.ledger import highwater
@@ -28,7 +29,6 @@ from symfleet.ledger.postgres_address import (
     ADDRESS_NAME,
     LedgerAddress,
     StoredAddress,
-    check_address,
     read_address,
     write_address,
 )

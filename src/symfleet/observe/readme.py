@@ -13,6 +13,7 @@ files are written from it and can be rebuilt: symfleet verify --repair .
 
   campaign.toml   the effective configuration, each setting with its meaning
   ledger.db       the truth: inputs, work, decisions, counters (SQLite; read it with care: mode=ro)
+  ledger.url      instead of it: the truth is on a PostgreSQL server, and this is its address
   corpus/ab/      all inputs, each named by its SHA-256; ab are the name's first two digits
   crashes/        one folder for each crashing input: the input, report.json, reproduce.sh
   hangs/          the same for inputs that the target does not finish in time

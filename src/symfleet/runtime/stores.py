@@ -44,7 +44,8 @@ def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> Ope
 
     Raises UserError when the campaign is one of another target, BusyError when another process
     owns it, IntegrityError and IOFailure as the ledger does."""
-    from symfleet.ledger.opener import OwnerRequest, create, has_ledger, open_owner
+    from symfleet.ledger.opener import OwnerRequest, has_ledger
+    from symfleet.ledger.places import create_ledger, own_ledger
 
     out = Path(config.output.out_dir)
     request = OwnerRequest(
@@ -64,8 +65,9 @@ def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> Ope
             key=key,
             config_toml=render_toml(config),
         )
-        return OpenedLedger(create(out, row, request, clock), row.campaign, row.generation)
-    ledger = open_owner(out, request, clock)
+        made = create_ledger(out, row, request, clock, config.output.ledger)
+        return OpenedLedger(made, row.campaign, row.generation)
+    ledger = own_ledger(out, request, clock, config.output.ledger)
     try:
         row = ledger.status().campaign
         _require_same(out, row, config, key)
@@ -92,9 +94,9 @@ def _require_same(out: Path, row: CampaignRow, config: CampaignConfig, key: Gene
 @contextlib.contextmanager
 def open_reader(out: Path) -> Iterator[LedgerReader]:
     """Open the ledger for reading, live or not; raise SymfleetError when it cannot be read."""
-    from symfleet.ledger import opener
+    from symfleet.ledger.places import read_ledger
 
-    reader = opener.open_reader(out)
+    reader = read_ledger(out)
     try:
         yield reader
     finally:

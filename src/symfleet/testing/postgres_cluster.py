@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 _PROGRAMS: Final = Path("/usr/lib/postgresql")
-_MEMORY: Final = Path("/dev/shm")
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
 _DEADLINE_S: Final = 60
 USER: Final = "symfleet"
 
@@ -32,7 +32,7 @@ class Cluster:
     def __init__(self, bin_folder: Path) -> None:
         self._bin = bin_folder
         # In memory where that is possible; a short path, because a socket has room for 107 bytes.
-        home = _MEMORY if os.access(_MEMORY, os.W_OK) else Path("/tmp")
+        home = _MEMORY if os.access(_MEMORY, os.W_OK) else Path("/tmp")  # noqa: S108
         self._folder = Path(tempfile.mkdtemp(prefix="symfleet-pg-", dir=home))
         self._user: str | None = None
         if os.geteuid() == 0:
