@@ -33,28 +33,28 @@ class Cluster:
         self._bin = bin_folder
         # In memory where that is possible; a short path, because a socket has room for 107 bytes.
         home = _MEMORY if os.access(_MEMORY, os.W_OK) else Path("/tmp")  # noqa: S108
-        self._folder = Path(tempfile.mkdtemp(prefix="symfleet-pg-", dir=home))
+        self.folder = Path(tempfile.mkdtemp(prefix="symfleet-pg-", dir=home))
         self._user: str | None = None
         if os.geteuid() == 0:
             account = _unprivileged()
             self._user = account.pw_name
-            os.chown(self._folder, account.pw_uid, account.pw_gid)
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
         self._call(
             "initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "--data-checksums",
             "--no-sync", "--encoding=UTF8", "--locale=C",
         )  # fmt: skip
-        (self._folder / "extra.conf").write_text(
+        (self.folder / "extra.conf").write_text(
             "listen_addresses = ''\n"
-            f"unix_socket_directories = '{self._folder}'\n"
+            f"unix_socket_directories = '{self.folder}'\n"
             "fsync = on\nmax_connections = 40\nshared_buffers = 64MB\nlc_messages = 'C'\n"
         )
         with (self._data / "postgresql.conf").open("a") as stream:
-            stream.write(f"include '{self._folder / 'extra.conf'}'\n")
+            stream.write(f"include '{self.folder / 'extra.conf'}'\n")
         self.start()
 
     @property
     def _data(self) -> Path:
-        return self._folder / "data"
+        return self.folder / "data"
 
     @property
     def url(self) -> str:
@@ -63,12 +63,12 @@ class Cluster:
 
     def url_of(self, user: str, database: str) -> str:
         """Return the address of a database for a role."""
-        return f"postgresql://{user}@/{database}?host={self._folder}"
+        return f"postgresql://{user}@/{database}?host={self.folder}"
 
     def start(self) -> None:
         """Start the server; it answers when this returns."""
         self._call(
-            "pg_ctl", "-D", str(self._data), "-l", str(self._folder / "log"), "-w",
+            "pg_ctl", "-D", str(self._data), "-l", str(self.folder / "log"), "-w",
             "-t", str(_DEADLINE_S), "start",
         )  # fmt: skip
 
@@ -84,18 +84,18 @@ class Cluster:
             if (self._data / "postmaster.pid").exists():
                 self.halt()
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _call(self, program: str, *arguments: str) -> None:
         command: Sequence[str] = (str(self._bin / program), *arguments)
         # The server inherits descriptors: a pipe would keep us waiting for it.
-        with (self._folder / "calls.log").open("ab") as log:
+        with (self.folder / "calls.log").open("ab") as log:
             result = subprocess.run(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=self._folder,
+                cwd=self.folder,
                 timeout=2 * _DEADLINE_S,
                 check=False,
                 user=self._user,
@@ -103,7 +103,7 @@ class Cluster:
                 extra_groups=None if self._user is None else [],
             )
         if result.returncode:
-            told = (self._folder / "calls.log").read_text(errors="replace")[-2000:]
+            told = (self.folder / "calls.log").read_text(errors="replace")[-2000:]
             raise RuntimeError(f"{program} failed: {told}")
 
 
