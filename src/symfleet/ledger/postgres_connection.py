@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,6 +24,9 @@ from symfleet.ledger.postgres_faults import guarded, refused_connection
 from symfleet.ledger.postgres_statements import IN_POSTGRES, SESSION, WRITING
 from symfleet.ledger.rows import Answer, Database
 from symfleet.types import CampaignId
+
+# What it warns of (a connection that ended inside a pipeline) we raise, or recover from.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 _CONNECT_S: Final = 10
 _TCP: Final = {

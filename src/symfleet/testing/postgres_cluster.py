@@ -72,6 +72,10 @@ class Cluster:
             "-t", str(_DEADLINE_S), "start",
         )  # fmt: skip
 
+    def reload(self) -> None:
+        """Let the server read its settings again; new sessions have them when this returns."""
+        self._call("pg_ctl", "-D", str(self._data), "reload")
+
     def halt(self, mode: str = "immediate") -> None:
         """Stop the server; `immediate` is a crash: the next start recovers from the log."""
         self._call(
