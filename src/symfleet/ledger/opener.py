@@ -30,6 +30,7 @@ from symfleet.ledger.database import (
     check_schema,
     connect_reader,
     connect_writer,
+    had_ledger,
     is_older_schema,
     migrate,
 )
@@ -77,7 +78,7 @@ class OwnerRequest:
 
 def has_ledger(out: Path) -> bool:
     """Whether the folder has, or had, a ledger."""
-    return (out / LEDGER_NAME).exists() or (out / highwater.HIGHWATER_NAME).exists()
+    return (out / LEDGER_NAME).exists() or had_ledger(out)
 
 
 def filesystem_warnings(out: Path, *, allow_fuse: bool = False) -> tuple[str, ...]:
