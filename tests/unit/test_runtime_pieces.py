@@ -117,11 +117,11 @@ def test_a_point_acts_at_its_occurrence_only() -> None:
     crash.arm("file.write:2:eio,file.sync:1:enospc")
     try:
         crash.point("file.write")
-        with pytest.raises(OSError, match="file.write") as caught:
+        with pytest.raises(OSError, match=r"file\.write") as caught:
             crash.point("file.write")
         assert caught.value.errno == errno.EIO
         crash.point("file.write")
-        with pytest.raises(OSError, match="file.sync") as caught:
+        with pytest.raises(OSError, match=r"file\.sync") as caught:
             crash.point("file.sync")
         assert caught.value.errno == errno.ENOSPC
     finally:
