@@ -19,6 +19,31 @@ from typing import Final
 
 from symfleet.errors import UserError
 
+LABELS: Final = frozenset(
+    {
+        "coordinator.after_commit",
+        "coordinator.after_send",
+        "coordinator.before_commit",
+        "coordinator.before_mark",
+        "coordinator.before_send",
+        "coordinator.turn",
+        "file.rename",
+        "file.renamed",
+        "file.sync",
+        "file.write",
+        "filesystem.sync",
+        "launcher.before_mpirun",
+        "publish.synced",
+        "publish.written",
+        "root.after_epoch",
+        "root.before_epoch",
+        "worker.before_send",
+        "worker.run",
+        "worker.start_executor",
+    }
+)
+"""All crash points; a test passes each of them."""
+
 _ACTIONS: Final = ("kill", "stop", "eio", "enospc", "sleep")
 _SLEEP_S: Final = 60.0
 
@@ -33,7 +58,7 @@ class CrashPlan:
         for part in filter(None, spec.split(",")):
             label, _, rest = part.partition(":")
             occurrence, _, action = rest.partition(":")
-            if not label or not occurrence.isdigit() or action not in _ACTIONS:
+            if label not in LABELS or not occurrence.isdigit() or action not in _ACTIONS:
                 raise UserError(
                     f"not a crash point: {part!r}",
                     where="SYMFLEET_CRASH",
@@ -62,9 +87,11 @@ def point(label: str) -> None:
     """Pass a crash point."""
     if _plan is None:
         return
-    match _plan.passed(label):
-        case None:
-            return
+    action = _plan.passed(label)
+    if action is None:
+        return
+    os.write(2, f"symfleet: crash point {label}: {action}\n".encode())
+    match action:
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         case "stop":

@@ -131,6 +131,22 @@ def full_disk(place: Place) -> None:
     crash.arm("file.write:1:enospc,file.write:2:enospc")
 
 
+def odd_seeds(place: Place) -> None:
+    """Everything but an input; links that a walk must not follow."""
+    odd = place.root / "odd"
+    odd.mkdir()
+    (odd / "none").touch()
+    with (odd / "large").open("wb") as stream:
+        stream.truncate((1 << 20) + 1)
+    os.mkfifo(odd / "pipe")
+    for name in ("loop", "again"):
+        (odd / name).symlink_to(odd)
+
+
+def misshapen(place: Place) -> None:
+    (place.root / "shape.toml").write_text("[[stop]]\nmax_time_s = 1\n")
+
+
 def nothing(place: Place) -> None:
     """The place is as it is."""
 
@@ -211,6 +227,29 @@ CASES = [
         "the seeds are missing",
     ),
     Case("no seed", "explore -o new -i empty -- {target} @@", ExitCode.DATA, "there are no seeds"),
+    Case(
+        "seeds that no scan takes",
+        "explore -o new -i odd -- {target} @@",
+        ExitCode.DATA,
+        "from 1 to 1048576 bytes",
+        odd_seeds,
+    ),
+    Case(
+        "seeds that are a pipe",
+        "explore -o new -i odd/pipe -- {target} @@",
+        ExitCode.DATA,
+        "no readable regular file",
+        odd_seeds,
+    ),
+    Case("unset seeds", "explore -o new -i '' -- {target} @@", ExitCode.USAGE, "path of the seeds"),
+    Case("unset target", "explore -o new -i seeds -- '' @@", ExitCode.USAGE, "name is empty"),
+    Case(
+        "setting instead of a table",
+        f"explore --config shape.toml {ON}",
+        ExitCode.USAGE,
+        "write [stop] on a line",
+        misshapen,
+    ),
     Case(
         "output that is a file",
         "explore -o plain.txt -i seeds -- {target} @@",

@@ -24,6 +24,7 @@ from symfleet.errors import (
     UserError,
 )
 from symfleet.ledger import opener, places, postgres_opener
+from symfleet.ledger.contract import Ledger
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.protocol.operations import (
@@ -443,6 +444,15 @@ def test_a_campaign_stays_in_the_kind_of_ledger_that_it_has(
         places.own_ledger(out, REQUEST, SystemClock()).close()
         with pytest.raises(UserError, match="has a campaign already"):
             create(out, postgres.url)
+    (there / "ledger.db").write_bytes((here / "ledger.db").read_bytes())
+    for ask in (places.read_ledger, own_anywhere):
+        with pytest.raises(IntegrityError, match="two ledgers"):
+            ask(there)
+
+
+def own_anywhere(out: Path) -> Ledger:
+    """Own whatever the folder has."""
+    return places.own_ledger(out, REQUEST, SystemClock())
 
 
 def test_a_campaign_follows_its_server(tmp_path: Path, postgres: Cluster) -> None:

@@ -114,22 +114,22 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
 
 
 def test_a_point_acts_at_its_occurrence_only() -> None:
-    crash.arm("here:2:eio,there:1:enospc")
+    crash.arm("file.write:2:eio,file.sync:1:enospc")
     try:
-        crash.point("here")
-        with pytest.raises(OSError, match="here") as caught:
-            crash.point("here")
+        crash.point("file.write")
+        with pytest.raises(OSError, match=r"file\.write") as caught:
+            crash.point("file.write")
         assert caught.value.errno == errno.EIO
-        crash.point("here")
-        with pytest.raises(OSError, match="there") as caught:
-            crash.point("there")
+        crash.point("file.write")
+        with pytest.raises(OSError, match=r"file\.sync") as caught:
+            crash.point("file.sync")
         assert caught.value.errno == errno.ENOSPC
     finally:
         crash.arm("")
-    crash.point("there")
+    crash.point("file.sync")
 
 
-@pytest.mark.parametrize("spec", ["here", "here:x:kill", "here:1:explode", ":1:kill"])
+@pytest.mark.parametrize("spec", ["here", "file.write:x:kill", "file.write:1:explode", ":1:kill"])
 def test_a_wrong_crash_point_is_refused(spec: str) -> None:
     with pytest.raises(UserError):
         crash.arm(spec)

@@ -8,6 +8,7 @@
 #include "goal_policy.h"
 #include "input_file.h"
 #include "ladder.h"
+#include "lead_pool.h"
 #include "report.h"
 #include "search.h"
 #include "shared_table.h"
@@ -32,14 +33,19 @@ public:
 
 private:
   static constexpr uint64_t ProgressEveryUs = 500000;
-  static constexpr unsigned LeadsMax = 16; // followed after one execution
+  static constexpr unsigned LeadsMax = 16; // followed at once after one execution
+  static constexpr unsigned RunsPerTurn = 512;
 
   void judge(const RunRequest &request, const RunResult &recorded, const Edges &recordedEdges,
              const TableFacts &facts, Done &done);
-  void followLeads(const RunRequest &request, const std::vector<Search::Lead> &leads,
-                   uint64_t deadlineUs, Reporter &reporter, Done &done);
+  struct Walk;
+  bool searchFrom(Walk &walk, const RunRequest &request, bool thorough,
+                  const std::function<void(Lead)> &found);
+  void searchQuickly(Walk &walk);
+  void searchThoroughly(Walk &walk, uint64_t turn);
+  bool recordLead(Walk &walk, const Lead &lead, RunRequest &further);
   void tick(uint64_t id, Reporter &reporter);
-  const char *reasonForNothing(const Done &done, const TableFacts &facts, uint64_t goals) const;
+  const char *reasonForNothing(const Done &done, const TableFacts &facts, const Walk &walk) const;
 
   Limits limits;
   Keep keep;
@@ -49,6 +55,7 @@ private:
   CampaignEdges campaign;
   Candidates candidates;
   GoalPolicy policy;
+  LeadPool pool;
   Ladder ladder;
 
   uint64_t counter = 0; // of progress, over all executions

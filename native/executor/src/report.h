@@ -14,10 +14,14 @@
 
 namespace sf {
 
+constexpr unsigned TurnShift = 32;
+
 struct RunRequest {
   uint64_t id = 0;
   std::vector<uint8_t> input;
-  uint64_t bound = 0; // number of the first goal to try
+  /// Number of the first goal to try. With `keep` = novel, TurnShift bits further
+  /// up: which turn of the input this is; after the first they are thorough.
+  uint64_t bound = 0;
   /// Only goals that read one of these bytes ([first, last]); empty = all.
   std::vector<std::pair<uint64_t, uint64_t>> focus;
   bool solitary = false;

@@ -44,14 +44,20 @@ bool Search::consider(const sf_event &event) {
     return false;
   }
   // A label that the path has fixed cannot have the other value.
-  bool pointless = bench.path.isSaid(event.label) || !inFocus(event.label) ||
-                   (keep == Keep::Novel && !policy.admit(contextOf(event)));
-  if (pointless)
+  bool pointless = bench.path.isSaid(event.label) || !inFocus(event.label);
+  if (pointless || !admitted(contextOf(event)))
     ++done.flips.skipped;
   else
     attempt(event);
   tick();
   return true;
+}
+
+bool Search::admitted(uint64_t context) {
+  if (keep == Keep::All || thorough || policy.admit(context))
+    return true;
+  more = true;
+  return false;
 }
 
 bool Search::limitReached() {
@@ -99,7 +105,7 @@ void Search::attempt(const sf_event &event) {
   if (keep == Keep::Novel && solution.verdict == Verdict::Sat)
     policy.remember(key, {solution.how, *solution.assignment});
   if (keep == Keep::Novel && solution.verdict == Verdict::Unsat)
-    policy.remember(key, {nullptr, {}});
+    policy.remember(key, {nullptr, solution.assignment.value_or(Assignment{})});
   if (solution.assignment)
     submit(apply(*solution.assignment), solution.how, event);
 }
@@ -111,6 +117,8 @@ bool Search::attemptKnown(const sf_event &event, const Query &query, uint64_t ke
     return false;
   if (!known->how) {
     ++done.flips.skipped;
+    if (thorough && !known->assignment.empty())
+      submit(apply(known->assignment), "optimistic", event);
     return true;
   }
   if (!bench.accepts(query, known->assignment))
@@ -153,7 +161,7 @@ void Search::extend(const sf_event &event) {
   if (keep == Keep::All || resizes >= ResizesMax || event.value <= size || limitReached())
     return;
   uint64_t wanted = std::min({event.value, limits.inputBytes, size + GrowthMax});
-  if (wanted <= size || !policy.admit(mix(mix(event.site, SF_EV_EOF), wanted)))
+  if (wanted <= size || !admitted(mix(mix(event.site, SF_EV_EOF), wanted)))
     return;
   ++resizes;
   ++done.how.resize;
@@ -169,27 +177,40 @@ std::vector<uint8_t> Search::apply(const Assignment &assignment) const {
   return bytes;
 }
 
+/// The candidate as a place to search from.
+Lead Search::leadTo(const Child &child, const sf_event &event) const {
+  // A candidate that ignored the slice may leave the path anywhere.
+  bool samePath = std::string_view(child.how) != "optimistic";
+  return {child.input, child.digest, contextOf(event), samePath ? goals : 0};
+}
+
 /// Run a candidate and report it if it is to be kept.
 void Search::submit(std::vector<uint8_t> bytes, const char *how, const sf_event &event) {
   if (bytes == request.input)
     return;
   Child child;
   child.digest = sha256(bytes);
-  if (!distinct.emplace(reinterpret_cast<const char *>(child.digest.data()), 32).second ||
-      (keep == Keep::Novel && !policy.firstTime(child.digest)))
+  if (!distinct.emplace(reinterpret_cast<const char *>(child.digest.data()), 32).second)
     return;
-  Observation seen = candidates.observe(bytes, false);
+  more = true;
+  child.input = std::move(bytes);
+  child.how = how;
+  if (keep == Keep::Novel && !policy.firstTime(child.digest)) {
+    if (thorough)
+      found(leadTo(child, event));
+    return;
+  }
+  Observation seen = candidates.observe(child.input, false);
   done.cpuUs += seen.run.cpuUs;
   ++done.generated;
-  if (keep == Keep::Novel && !seen.novel) {
+  bool dropped = keep == Keep::Novel && !seen.novel;
+  if ((dropped || thorough) && seen.run.outcome == Outcome::Ok)
+    found(leadTo(child, event));
+  if (dropped) {
     ++done.dropped;
-    if (dropped.size() < LeadsMax && event.kind != SF_EV_EOF)
-      dropped.push_back({std::move(bytes), contextOf(event)});
     return;
   }
   child.id = request.id;
-  child.input = std::move(bytes);
-  child.how = how;
   child.site = event.site;
   child.direction = event.kind == SF_EV_EOF ? 0 : !event.taken;
   child.run = seen.run;

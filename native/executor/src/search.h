@@ -5,6 +5,7 @@
 #include "execution_limits.h"
 #include "goal_policy.h"
 #include "ladder.h"
+#include "lead_pool.h"
 #include "query.h"
 #include "report.h"
 
@@ -28,12 +29,13 @@ public:
   /// Fills in the counters of `done`.
   void run();
 
-  /// A candidate that met its goal and showed no new edge.
-  struct Lead {
-    std::vector<uint8_t> input;
-    uint64_t context; // of the goal
-  };
-  const std::vector<Lead> &leads() const { return dropped; }
+  /// Called for a candidate that brought nothing new; in a thorough search for
+  /// every one, because the campaign may refuse what is new here.
+  std::function<void(Lead)> found = [](Lead) {};
+  /// Try each goal, however often its context was met.
+  bool thorough = false;
+  /// Whether a thorough search could do more than this one.
+  bool leftSomething() const { return more; }
 
   /// Called between goals.
   std::function<void()> tick = [] {};
@@ -42,9 +44,9 @@ public:
 
 private:
   static constexpr unsigned ResizesMax = 4;
-  static constexpr size_t LeadsMax = 256;
 
   bool consider(const sf_event &event);
+  bool admitted(uint64_t context);
   bool limitReached();
   bool inFocus(uint32_t label) const;
   uint64_t contextOf(const sf_event &event) const;
@@ -54,6 +56,7 @@ private:
   void extend(const sf_event &event);
   std::vector<uint8_t> apply(const Assignment &assignment) const;
   void submit(std::vector<uint8_t> bytes, const char *how, const sf_event &event);
+  Lead leadTo(const Child &child, const sf_event &event) const;
 
   const Trace &trace;
   const RunRequest &request;
@@ -71,7 +74,7 @@ private:
   uint64_t attempts = 0;
   uint64_t childBytes = 0;
   unsigned resizes = 0;
-  std::vector<Lead> dropped;
+  bool more = false;
   bool timeLimit = false;
   uint64_t recent[2] = {0, 0}; // last branches, for the context
   std::unordered_set<uint64_t> asked;

@@ -7,7 +7,6 @@ command line and is never looked at.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -73,19 +72,28 @@ def run(arguments: Sequence[str]) -> int:
     debug = _DEBUG in tokens
     tokens = [token for token in plain_switches(tokens) if token != _DEBUG]
     try:
-        code = _dispatch(tokens, target)
-        sys.stdout.flush()
+        return _dispatch(tokens, target)
     except SymfleetError as error:
         return int(present.show_error(error, as_json=as_json, debug=debug))
-    except BrokenPipeError:
-        # Whoever read us has gone: say nothing more, also not when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitCode.DONE)
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # how rich ends when a reader has gone
+            return int(ExitCode.DONE)
+        raise
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 (the border of the process)
         return int(present.show_error(present.bug(error), as_json=as_json, debug=debug))
-    return code
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write out what is left; nobody needs to be there to read it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            present.mute(stream)
 
 
 def split_target(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...] | None]:

@@ -12,6 +12,7 @@ from typing import Final
 
 from symfleet.clock import SystemClock
 from symfleet.config.model import CampaignConfig
+from symfleet.config.project import CONFIG_NAME
 from symfleet.config.resolve import parse_toml
 from symfleet.corpus.layout import Reproduction, sink_folder
 from symfleet.errors import DataError, IOFailure, UserError
@@ -22,12 +23,21 @@ from symfleet.ledger.owner_lock import LOCK_NAME
 from symfleet.ledger.places import own_ledger, read_ledger
 from symfleet.ledger.postgres_address import ADDRESS_NAME
 from symfleet.observe.report import Report, RunTimes, read_status, report_of
+from symfleet.runtime.campaign_lock import LOCK_NAME as JOB_LOCK_NAME
 from symfleet.types import SinkKind
 
 _OURS: Final = frozenset(
     {
         *("campaign.toml", "corpus", "crashes", "hangs", "poison", "inbox", "logs", "lost+found"),
-        *("status.json", "fuzzer_stats", "plot_data", "README.txt", "highwater", "verdict.json"),
+        *(
+            "status.json",
+            "fuzzer_stats",
+            "fuzzer_setup",
+            "plot_data",
+            "README.txt",
+            "highwater",
+            "verdict.json",
+        ),
         *("job.lock", "owner.lock", ADDRESS_NAME),
     }
 )
@@ -48,12 +58,25 @@ def require_campaign(out: Path) -> None:
             hint="give the folder that `symfleet explore -o` made",
         )
     if not has_ledger(out):
+        if has_begun(out):
+            raise DataError(
+                "the campaign has no ledger yet",
+                where=str(out.absolute()),
+                why="its first launch is just starting, or was killed before it had made one",
+                hint=f"`symfleet resume {out}` begins it; nothing is lost",
+            )
         raise DataError(
             "this is no campaign",
             where=str(out.absolute()),
             why=f"it holds neither {LEDGER_NAME} nor {ADDRESS_NAME}",
-            hint="give the folder that `symfleet explore -o` made",
+            hint="give the folder that `symfleet explore -o` made; when that was killed at once,"
+            " give the same command again",
         )
+
+
+def has_begun(out: Path) -> bool:
+    """Whether a folder without a ledger was made by a launch that did not get as far as one."""
+    return (out / JOB_LOCK_NAME).is_file() and not has_ledger(out)
 
 
 def require_free_folder(out: Path) -> None:
@@ -128,9 +151,23 @@ def config_of(reader: LedgerReader) -> CampaignConfig:
 
 
 def stored_config(out: Path) -> CampaignConfig:
-    """Return the configuration of the campaign in a folder."""
+    """Return the configuration of the campaign in a folder, also when it has no ledger yet."""
+    if has_begun(out):
+        return _begun_config(out / CONFIG_NAME)
     with reading(out) as reader:
         return config_of(reader)
+
+
+def _begun_config(path: Path) -> CampaignConfig:
+    try:
+        return parse_toml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, DataError, UserError) as error:
+        raise DataError(
+            "the campaign cannot be begun from what its first launch left",
+            where=str(path.absolute()),
+            why=str(error),
+            hint="give the same `symfleet explore` command again; nothing is lost",
+        ) from error
 
 
 def reproduction_of(config: CampaignConfig) -> Reproduction:

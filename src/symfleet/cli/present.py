@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
@@ -15,14 +16,29 @@ from symfleet.errors import ExitCode, InternalError, SymfleetError
 
 def say(lines: Iterable[str]) -> None:
     """Print lines for people."""
-    for line in lines:
-        sys.stdout.write(line + "\n")
+    _write(sys.stdout, "".join(line + "\n" for line in lines))
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write unless whoever reads has gone: a closed terminal or pipe changes no exit code."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        mute(stream)
+
+
+def mute(stream: TextIO) -> None:
+    """Lead a stream nowhere, so that what it still holds is no error at the interpreter's end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def show_json(document: object) -> None:
     """Print one JSON document."""
     text = msgspec.json.format(msgspec.json.encode(document), indent=1)
-    sys.stdout.write(text.decode() + "\n")
+    _write(sys.stdout, text.decode() + "\n")
 
 
 def show(document: object, lines: Iterable[str], *, as_json: bool) -> None:
@@ -54,7 +70,7 @@ def show_error(error: SymfleetError, *, as_json: bool, debug: bool) -> ExitCode:
     if debug or isinstance(error, InternalError):
         traceback.print_exception(error)
     if as_json:
-        sys.stdout.write(json.dumps(error_document(error)) + "\n")
+        _write(sys.stdout, json.dumps(error_document(error)) + "\n")
         return error.exit_code
     lines = [f"symfleet: error: {error.what}"]
     lines += [
@@ -66,7 +82,7 @@ def show_error(error: SymfleetError, *, as_json: bool, debug: bool) -> ExitCode:
         )
         if text
     ]
-    sys.stderr.write("\n".join(lines) + "\n")
+    _write(sys.stderr, "\n".join(lines) + "\n")
     return error.exit_code
 
 

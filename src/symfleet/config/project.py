@@ -1,12 +1,18 @@
-"""campaign.toml: what people read. The ledger's row is the truth; this is its projection."""
+"""campaign.toml: what people read. The ledger's row is the truth; this is its projection.
+
+Until a campaign has a ledger, it is all that is known of it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Final
 
 from symfleet.config.catalogue import GROUPS, settings
 from symfleet.config.model import CampaignConfig
+
+CONFIG_NAME: Final = "campaign.toml"
 
 
 def render_toml(config: CampaignConfig, origins: Mapping[str, str] | None = None) -> str:

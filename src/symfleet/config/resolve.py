@@ -133,8 +133,15 @@ def read_toml(path: Path) -> dict[str, Any]:
 def _flatten(tables: Mapping[str, Any], where: str) -> dict[str, object]:
     flat: dict[str, object] = {}
     for group, table in tables.items():
-        if group not in GROUPS or not isinstance(table, dict):
+        if group not in GROUPS:
             raise _unknown_key(group, [*GROUPS], where)
+        if not isinstance(table, dict):
+            raise UserError(
+                f"{group} is not a table",
+                where=where,
+                why="settings stand in tables, each of which is written once",
+                hint=f"write [{group}] on a line of its own and the settings below it",
+            )
         names = [name for name, setting in SETTINGS.items() if setting.group == group]
         for name, raw in table.items():
             if name not in names:

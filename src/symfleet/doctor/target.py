@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,13 @@ def find_target(name: str, path: str) -> Path:
 
     A name without a slash is looked for in `path`, as a shell would, then here.
     """
+    if not name:
+        raise UserError(
+            "the target's name is empty",
+            where="argv",
+            why="the first word after `--` is the program to explore",
+            hint="symfleet explore -i seeds -o out -- ./target @@; a shell variable may be unset",
+        )
     found = shutil.which(name, path=path) if "/" not in name else None
     target = Path(found or name).absolute()
     if not target.exists():
@@ -81,6 +90,13 @@ def check_seeds(config: CampaignConfig) -> None:
             hint="add -i with a folder that holds one; `printf A > seeds/a` is enough to begin",
         )
     for name in config.target.seed_paths:
+        if not name:
+            raise UserError(
+                "the path of the seeds is empty",
+                where="seed_paths",
+                why="it would stand for the current folder with everything in it",
+                hint="give a folder or a file after -i; a shell variable there may be unset",
+            )
         place = Path(name)
         if not place.exists():
             raise DataError(
@@ -89,20 +105,31 @@ def check_seeds(config: CampaignConfig) -> None:
                 why="there is no such file or folder",
                 hint="check the path after -i",
             )
-    if not any(_holds_a_file(Path(name)) for name in config.target.seed_paths):
+    if not any(_is_usable(path, config.input_bytes_max) for path in _files(config)):
         raise DataError(
             "there are no seeds",
             where=", ".join(config.target.seed_paths),
-            why="no file in there is larger than 0 bytes",
+            why="no readable regular file in there has from 1 to"
+            f" {config.input_bytes_max} bytes (--input-size)",
             hint="put at least one input there; `printf A > seeds/a` is enough to begin",
         )
 
 
-def _holds_a_file(place: Path) -> bool:
+def _files(config: CampaignConfig) -> Iterator[Path]:
+    """Yield what a scan of the seeds would look at: links to folders are not followed below."""
+    for name in config.target.seed_paths:
+        yield Path(name)
+        for folder, _, names in os.walk(name):
+            yield from (Path(folder, file) for file in names)
+
+
+def _is_usable(path: Path, input_bytes_max: int) -> bool:
     try:
-        if place.is_dir():
-            return any(_holds_a_file(entry) for entry in place.iterdir())
-        # What cannot be read now may be readable at a later scan.
-        return not place.is_file() or place.stat().st_size > 0
+        status = path.stat()
     except OSError:
-        return True
+        return False
+    return (
+        stat.S_ISREG(status.st_mode)
+        and 0 < status.st_size <= input_bytes_max
+        and os.access(path, os.R_OK)
+    )

@@ -71,9 +71,19 @@ def check_file(path: Path) -> None:
             )
 
 
+def had_ledger(out: Path) -> bool:
+    """Whether a folder shows that it had a ledger once: by its mark, or by published inputs.
+
+    A folder whose ledger was deleted must not be taken for one that never had any (C9)."""
+    if (out / HIGHWATER_NAME).exists():
+        return True
+    published = (out / "corpus").glob("[0-9a-f][0-9a-f]/" + "[0-9a-f]" * 64)
+    return next(published, None) is not None
+
+
 def _refuse(path: Path, what: str, why: str) -> DataError | IntegrityError:
     """Say that a file is not ours, or that ours is lost when the folder had one."""
-    if path.with_name(HIGHWATER_NAME).exists():
+    if had_ledger(path.parent):
         return IntegrityError(
             what, where=str(path), why=f"{why}, but this folder had a ledger", hint=_RESTORE
         )
@@ -136,14 +146,21 @@ def connect_reader(path: Path) -> sqlite3.Connection:
             if log.exists() and log.stat().st_size > 0:
                 raise
             connection = _open_uri(path, "mode=ro&immutable=1")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 
 def _open_uri(path: Path, query: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{query}"
     connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None)
-    connection.execute("PRAGMA cell_size_check=ON")
-    connection.execute("PRAGMA query_only=ON")
+    try:
+        connection.execute("PRAGMA cell_size_check=ON")
+        connection.execute("PRAGMA query_only=ON")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -214,10 +231,12 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         found = connection.execute(_SCHEMA).fetchall()
     newest = len(migrations())
+    if version == 0:  # a ledger gets its name when its schema is complete
+        raise _refuse(Path(where), "not a ledger", "it has no schema of symfleet")
     if version != newest:
         direction = "newer" if version > newest else "older"
         raise DataError(
-            f"the ledger is of a {direction} version",
+            f"the ledger's version is {direction} than this symfleet",
             where=where,
             why=f"its schema has number {version}, this symfleet knows {newest}",
             hint="use the symfleet that wrote it"

@@ -29,6 +29,7 @@ from symfleet.ledger.database import (
     check_schema,
     connect_reader,
     connect_writer,
+    had_ledger,
     is_older_schema,
     migrate,
 )
@@ -75,8 +76,8 @@ class OwnerRequest:
 
 def has_ledger(out: Path) -> bool:
     """Whether the folder has, or had, a ledger."""
-    names = (LEDGER_NAME, ADDRESS_NAME, highwater.HIGHWATER_NAME)
-    return any((out / name).exists() for name in names)
+    names = (LEDGER_NAME, ADDRESS_NAME)
+    return any((out / name).exists() for name in names) or had_ledger(out)
 
 
 def filesystem_warnings(out: Path, *, allow_fuse: bool = False) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from symfleet.clock import Clock
 from symfleet.config.ledger_address import SQLITE, is_postgres
-from symfleet.errors import UserError
+from symfleet.errors import IntegrityError, UserError
 from symfleet.ledger import opener
 from symfleet.ledger.contract import CampaignRow, Ledger, LedgerReader
 from symfleet.ledger.database import LEDGER_NAME
@@ -37,7 +37,7 @@ def own_ledger(out: Path, request: OwnerRequest, clock: Clock, ledger: str = "")
         from symfleet.ledger import postgres_opener
 
         return postgres_opener.open_owner(out, request, clock, ledger)
-    if is_postgres(ledger):
+    if is_postgres(ledger) and (out / LEDGER_NAME).exists():
         raise _other_kind(out, f"its ledger is the file {LEDGER_NAME}")
     return opener.open_owner(out, request, clock)
 
@@ -52,7 +52,16 @@ def read_ledger(out: Path) -> LedgerReader:
 
 
 def _is_on_a_server(out: Path) -> bool:
-    return (out / ADDRESS_NAME).exists() and not (out / LEDGER_NAME).exists()
+    if not (out / ADDRESS_NAME).exists():
+        return False
+    if (out / LEDGER_NAME).exists():
+        raise IntegrityError(
+            "the campaign's folder has two ledgers",
+            where=str(out),
+            why=f"{LEDGER_NAME} and {ADDRESS_NAME} are both there",
+            hint="files of two campaigns are mixed: put away the one that does not belong here",
+        )
+    return True
 
 
 def _other_kind(out: Path, why: str) -> UserError:

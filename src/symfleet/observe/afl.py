@@ -1,7 +1,8 @@
 """fuzzer_stats and plot_data as AFL++ writes them, for afl-whatsup, afl-plot and what people built.
 
-afl-whatsup (4.04c) sources fuzzer_stats in a shell and divides by `execs_done` and `corpus_count`:
-values hold only characters that a shell leaves alone, and there is no file before both are counted.
+afl-whatsup sources fuzzer_stats in a shell and divides by `execs_done` and `corpus_count`: values
+hold only characters that a shell leaves alone, and there is no file before both are counted. Since
+4.21c it finds a fuzzer by its fuzzer_setup, which holds the command line.
 """
 
 from __future__ import annotations
@@ -84,9 +85,13 @@ def fuzzer_stats(report: Report, timeout_ms: int, version: str) -> str | None:
         "afl_banner": Path(report.campaign.target[0]).name if report.campaign.target else "",
         "afl_version": f"symfleet-{version}",
         "target_mode": "concolic",
-        "command_line": "symfleet " + " ".join(report.campaign.target),
+        "command_line": _command_line(report),
     }
     return "".join(f"{name:<18}: {safe_value(str(value))}\n" for name, value in fields.items())
+
+
+def _command_line(report: Report) -> str:
+    return "symfleet " + " ".join(report.campaign.target)
 
 
 def plot_line(report: Report) -> str:
@@ -116,6 +121,9 @@ class AflFiles:
         stats = fuzzer_stats(report, self._timeout_ms, self._version)
         if stats is None:
             return
+        setup = self._out / "fuzzer_setup"
+        if not setup.exists():
+            write_file(setup, f"# command line:\n{_command_line(report)}\n".encode(), durable=False)
         write_file(self._out / "fuzzer_stats", stats.encode(), durable=False)
         line = plot_line(report)
         if line != self._last_line:

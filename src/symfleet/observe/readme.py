@@ -19,7 +19,7 @@ files are written from it and can be rebuilt: symfleet verify --repair .
   hangs/          the same for inputs that the target does not finish in time
   poison/         work that was set aside because executors died of it
   status.json     how it goes, renewed each second while it runs
-  fuzzer_stats    the same for afl-whatsup; plot_data for afl-plot
+  fuzzer_stats    the same for afl-whatsup (with fuzzer_setup); plot_data for afl-plot
   logs/           JSON lines, one file for each process, the newest megabytes
   inbox/          how `corpus add` and `poison rearm` reach a running campaign
   lost+found/     files that had the name of an input but other bytes

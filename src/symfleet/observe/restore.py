@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from symfleet.config.project import CONFIG_NAME
 from symfleet.corpus.durable import write_file
 from symfleet.corpus.poison import project_poison
 from symfleet.ledger.contract import LedgerReader
@@ -15,7 +16,7 @@ from symfleet.types import WorkState
 def restore(out: Path, ledger: LedgerReader) -> int:
     """Make the missing ones from the ledger; return how many. The caller is the owner."""
     restored = 0
-    settings = out / "campaign.toml"
+    settings = out / CONFIG_NAME
     if not settings.exists():
         write_file(settings, ledger.status().campaign.config_toml.encode())
         restored += 1

@@ -37,7 +37,7 @@ from symfleet.runtime.mpirun import find_mpirun, mpirun_command, remove_run_dirs
 from symfleet.runtime.observer import LaunchObserver, Unobserved
 from symfleet.runtime.restarts import BeatWatch, RestartPolicy
 from symfleet.runtime.stop_signals import StopSignals
-from symfleet.runtime.stores import EpochSummary, read_summary
+from symfleet.runtime.stores import EpochSummary, note_beginning, read_summary
 
 RUN_FOLDER: Final = ".run"
 _TICK_S: Final = 0.1
@@ -86,6 +86,7 @@ def run_campaign(
     lock = CampaignLock(out, clock)
     lock.acquire(config.advanced.lock_wait_s)
     try:
+        note_beginning(out, config)
         with StopSignals() as signals:
             launch = Launch(config, out, program, mpirun, clock, observer or Unobserved(), signals)
             return launch.run()
@@ -116,6 +117,7 @@ def _join(config: CampaignConfig, out: Path, program: Path, clock: Clock) -> Non
     if mpi_rank() == 0:
         lock = CampaignLock(out, clock)
         lock.acquire(config.advanced.lock_wait_s)
+        note_beginning(out, config)
         remove_run_dirs(out / RUN_FOLDER)
     make_folder(run_dir)
     run_rank(_plan(config, program, run_dir, 0, (0.0, 0)), clock)

@@ -11,7 +11,7 @@ from pathlib import Path
 from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.config.model import CampaignConfig
-from symfleet.config.project import render_toml
+from symfleet.config.project import CONFIG_NAME, render_toml
 from symfleet.corpus.admission import admission_of
 from symfleet.corpus.durable import write_file
 from symfleet.corpus.inbox import inputs_folder, prepare_inbox
@@ -85,7 +85,7 @@ class Root:
             crash.point("root.before_epoch")
             opening = opened.ledger.open_epoch(self._epoch_request())
             crash.point("root.after_epoch")
-            write_file(self._out / "campaign.toml", render_toml(self._config).encode())
+            write_file(self._out / CONFIG_NAME, render_toml(self._config).encode())
             self._introduce(opened.campaign, opening)
             self.loop = CoordinatorLoop(
                 self._parts(opened.ledger, opened.campaign, opened.generation, opening)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from symfleet.clock import Clock
 from symfleet.config.model import CampaignConfig
-from symfleet.config.project import render_toml
+from symfleet.config.project import CONFIG_NAME, render_toml
+from symfleet.corpus.durable import write_file
 from symfleet.coverage.generation import generation_id_of, key_differences
 from symfleet.errors import SymfleetError, UserError
 from symfleet.ledger.contract import CampaignRow, GenerationKey, Ledger, LedgerReader
@@ -37,6 +38,17 @@ class EpochSummary:
     exit_code: int | None
     decisions: int
     crashes: int
+
+
+def note_beginning(out: Path, config: CampaignConfig) -> None:
+    """Write down what was asked for before there is a ledger that says it.
+
+    A launch that is killed before it has made one can be resumed all the same. The caller holds
+    the campaign's lock; raises IOFailure."""
+    from symfleet.ledger.opener import has_ledger
+
+    if not has_ledger(out):
+        write_file(out / CONFIG_NAME, render_toml(config).encode())
 
 
 def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> OpenedLedger:

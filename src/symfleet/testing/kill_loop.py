@@ -2,7 +2,8 @@
 
 One *disturbed run* explores a finite program to exhaustion. After each first decision since the
 last kill, within a bound, one random process (worker, executor, target, root, mpirun, or the
-launcher, which is then started again) gets SIGKILL. In the end everything must be as in a run that
+launcher, which is then started again) gets SIGKILL. Roles are drawn as from a pack of cards, so
+that six kills meet all six of them. In the end everything must be as in a run that
 nobody disturbed: the same corpus, the same (work id, manifest digest), the same decision counters,
 nothing poisoned, a clean audit, and no decided item executed again.
 
@@ -26,10 +27,12 @@ from symfleet.errors import SymfleetError
 from symfleet.ledger.contract import LedgerReader
 from symfleet.ledger.manifest import decode_manifest
 from symfleet.runtime.stores import open_reader
-from symfleet.testing.jobs import Job, Role, until
+from symfleet.testing.jobs import Job, Member, Role, until
 from symfleet.types import WorkState
 
 _DECISION_S: Final = 90.0
+_MEMBER_S: Final = 20.0
+"""How long a role that lives now and then (a target) may take to be seen."""
 _POLL_S: Final = 0.02
 
 
@@ -69,16 +72,20 @@ class RunReport(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Watch:
-    """What was decided at each kill, and where the engine's log ended then."""
+    """What was decided at each kill, and where the engine's log ended then. An engine that runs
+    each input several times by design has no log: `log` is None and nothing is concluded."""
 
-    log: Path
+    log: Path | None
     marks: list[tuple[frozenset[str], int]] = field(default_factory=list)
 
     def mark(self, decided: frozenset[str]) -> None:
-        self.marks.append((decided, self.log.stat().st_size if self.log.exists() else 0))
+        self.marks.append((decided, len(self.lines())))
+
+    def lines(self) -> bytes:
+        return self.log.read_bytes() if self.log is not None and self.log.exists() else b""
 
     def run_again(self) -> tuple[str, ...]:
-        data = self.log.read_bytes() if self.log.exists() else b""
+        data = self.lines()
         found: set[str] = set()
         for decided, offset in self.marks:
             found |= decided & set(data[offset:].decode().split())
@@ -122,14 +129,15 @@ class KillLoop:
     """Disturbs one run of a job."""
 
     def __init__(
-        self, job: Job, log: Path, chance: random.Random, *, kills: int, within_s: float
+        self, job: Job, log: Path | None, chance: random.Random, *, kills: int, within_s: float
     ) -> None:
-        """`log`: where the engine program writes its runs."""
+        """`log`: where the engine program writes its runs, if it does."""
         self._job = job
         self._watch = _Watch(log)
         self._chance = chance
         self._kills_max = kills
         self._within_s = within_s
+        self._pack: list[Role] = []
         self._done: list[Kill] = []
         self._findings: list[str] = []
 
@@ -152,7 +160,7 @@ class KillLoop:
                 exit_code=code,
                 kills=tuple(self._done),
                 epochs=reader.status().epochs,
-                runs=len(self._watch.log.read_bytes().split()),
+                runs=len(self._watch.lines().split()),
                 run_again=self._watch.run_again(),
                 findings=tuple(self._findings),
                 faults=reader.status().faults_total,
@@ -182,15 +190,24 @@ class KillLoop:
         deadline = time.monotonic() + delay_s
         while time.monotonic() < deadline and self._job.is_running:
             time.sleep(_POLL_S)
-        members = self._job.members()
-        if not members:
+        if not self._pack:
+            self._pack = self._chance.sample(list(Role), len(Role))
+        role = self._pack[-1]
+        found: list[Member] = []
+
+        def is_there() -> bool:
+            found[:] = self._job.find(role)
+            return bool(found) or not self._job.is_running
+
+        until(f"the {role} is seen", is_there, _MEMBER_S)
+        if not found:
             return 0
-        role = self._chance.choice(sorted({member.role for member in members}))
-        member = self._chance.choice([m for m in members if m.role is role])
+        member = self._chance.choice(found)
         with open_reader(self._job.out) as reader:
             decided = decided_inputs(reader)
         self._watch.mark(decided)
         if self._job.kill(member):
+            self._pack.pop()
             self._done.append(Kill(role.value, len(decided), round(delay_s, 3)))
             if role is Role.LAUNCHER:
                 self._resume()

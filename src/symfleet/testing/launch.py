@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from symfleet.cli.present import say
 from symfleet.config.model import CampaignConfig
 from symfleet.errors import SymfleetError
 from symfleet.runtime.launcher import run_campaign
@@ -18,13 +19,12 @@ class Told:
 
     def told(self, line: str) -> None:
         """Print it."""
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+        say([line])
 
 
 try:
     config = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=CampaignConfig)
     sys.exit(int(run_campaign(config, observer=Told())))
 except SymfleetError as error:
-    sys.stdout.write(f"{error}\n")
+    say([str(error)])
     sys.exit(int(error.exit_code))

@@ -42,6 +42,18 @@ def faults_of(status: LedgerStatus) -> dict[str, dict[str, int]]:
     }
 
 
+def well_status(out: Path, disturbed: Collection[str] = ()) -> LedgerStatus:
+    """Return a snapshot of a campaign that is well; see `ProgramCampaign.status`."""
+    with open_reader(out) as reader:
+        findings = list(reader.audit())
+        assert findings == [], findings
+        status = reader.status()
+    faults = {name: why for name, why in faults_of(status).items() if name not in disturbed}
+    assert faults == {}, faults
+    assert status.states.get(WorkState.POISONED, 0) == 0
+    return status
+
+
 class ProgramCampaign:
     """One campaign folder, its seeds, its engine program, and all launches that a test makes."""
 
@@ -134,14 +146,7 @@ class ProgramCampaign:
     def status(self, *, disturbed: Collection[str] = ()) -> LedgerStatus:
         """Return a snapshot of a campaign that is well: its audit finds nothing, nothing is
         poisoned, and each fault counter is 0 but those that the test itself has `disturbed`."""
-        with self.reader() as reader:
-            findings = list(reader.audit())
-            assert findings == [], findings
-            status = reader.status()
-        faults = {name: why for name, why in faults_of(status).items() if name not in disturbed}
-        assert faults == {}, faults
-        assert status.states.get(WorkState.POISONED, 0) == 0
-        return status
+        return well_status(self.out, disturbed)
 
     def decisions(self) -> int:
         """Return how many decisions there are; 0 without a ledger."""

@@ -16,6 +16,9 @@ from symfleet.engine import frames
 
 Start = Callable[[], Any]
 MAGIC = [0xDEADBEEF, 0x0BADCAFE, 0x12345678, 0xFEEDFACE, 0x8BADF00D, 0xC001D00D]
+ALL_BUT_THE_DOOR = struct.pack("<2040I", *(edge for edge in range(2048) if edge // 8 != 123))
+SECOND_TURN = 1 << 32
+TURNS_MAX = 16
 
 
 def test_nested_compares_are_solved_one_after_the_other(start: Start, fake_target: str) -> None:
@@ -112,6 +115,39 @@ def test_candidates_without_a_new_edge_are_followed_one_branch_further(
     assert executor.run(b"x?").inputs == [b"a?", b"b("]
 
 
+def test_what_a_quick_search_leaves_is_found_in_later_turns(start: Start, fake_target: str) -> None:
+    """Another slot told of every edge on the way: only the last step is news."""
+    executor = start()
+    executor.hello([fake_target, "door", "@@"])
+    executor.send(frames.Known(ALL_BUT_THE_DOOR))
+    bounds, found = [0], list[bytes]()
+    while len(bounds) <= TURNS_MAX:
+        answer = executor.run(b"......", bound=bounds[-1])
+        found += answer.inputs
+        if answer.done.truncated is None:
+            break
+        bounds.append(answer.done.truncated)
+    assert found == [b"sesame"]
+    assert bounds == [turn * SECOND_TURN for turn in range(len(bounds))]
+    assert len(bounds) <= TURNS_MAX  # six steps have an end
+
+
+def test_a_new_process_takes_up_the_turns_of_one_that_died(start: Start, fake_target: str) -> None:
+    executor = start()
+    executor.hello([fake_target, "door", "@@"])
+    executor.send(frames.Known(ALL_BUT_THE_DOOR))
+    answer = executor.run(b"......", bound=7 * SECOND_TURN)
+    assert answer.inputs == [b"sesame"]
+
+
+def test_keeping_all_knows_no_turns(start: Start, fake_target: str) -> None:
+    executor = start()
+    executor.hello([fake_target, "door", "@@"], keep="all")
+    answer = executor.run(b"......")
+    assert answer.inputs == [b"s....."]
+    assert answer.done.truncated is None
+
+
 def test_a_counted_limit_truncates_and_names_the_next_goal(start: Start, fake_target: str) -> None:
     executor = start()
     executor.hello([fake_target, "classes", "@@"], goals=2)
@@ -119,7 +155,8 @@ def test_a_counted_limit_truncates_and_names_the_next_goal(start: Start, fake_ta
     assert first.done.truncated == 2
     assert first.done.degraded == ["goals"]
     assert executor.run(b"zzzzzz", bound=2).done.truncated == 4
-    assert executor.run(b"zzzzzz", bound=4).done.truncated is None
+    last = executor.run(b"zzzzzz", bound=4).done
+    assert (last.truncated, last.degraded) == (SECOND_TURN, [])
 
 
 def test_row_and_event_caps_degrade_and_do_not_end_a_run(start: Start, fake_target: str) -> None:

@@ -43,6 +43,30 @@ def test_the_compiler_is_reached_before_anything_heavy_is_loaded() -> None:
     assert not {name for name in loaded if name.startswith(heavy)}
 
 
+def test_a_reader_that_has_gone_changes_no_exit_code(tmp_path: Path) -> None:
+    source = str(Path(symfleet.__file__).parents[1])
+    for words, code in ((["config", "show"], 0), (["status", "missing"], 64), (["-h"], 0)):
+        reading, writing = os.pipe()
+        os.close(reading)
+        ended = subprocess.run(
+            [sys.executable, "-m", "symfleet.cli.main", *words],
+            stdout=writing,
+            stderr=writing,
+            cwd=tmp_path,
+            timeout=60,
+            check=False,
+            env={**os.environ, "PYTHONPATH": source},
+        )
+        os.close(writing)
+        assert ended.returncode == code, words
+
+
+def test_the_launcher_loads_no_protocol_machine() -> None:
+    loaded = modules_after("import symfleet.cli.explore, symfleet.runtime.launcher")
+    assert "symfleet.protocol.coordinator" not in loaded
+    assert "importlib.metadata" not in loaded - modules_after("import cyclopts")
+
+
 def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert run([*words]) == 0
     return capsys.readouterr().out
