@@ -30,7 +30,6 @@ from symfleet.errors import (
     BusyError,
     HostError,
     IntegrityError,
-    InternalError,
     IOFailure,
     SymfleetError,
 )
@@ -39,15 +38,14 @@ from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.faults import DiskFullError
 from symfleet.ledger.highwater import write_highwater
 from symfleet.ledger.owner_lock import OwnerLock
-from symfleet.ledger.postgres_connection import PostgresConnection
 from symfleet.ledger.postgres_faults import ConflictError, ConnectionLostError
 from symfleet.ledger.postgres_owner import Ownership, lost_to_another
 from symfleet.ledger.postgres_statements import SESSION
+from symfleet.ledger.postgres_turn import PostgresTurn
 from symfleet.ledger.row_ledger import RowLedger
 from symfleet.ledger.rows import Answer, Cursor
 from symfleet.ledger.standing import read_standing
 from symfleet.ledger.statements import load
-from symfleet.ledger.turn_rows import Turn
 from symfleet.protocol.operations import EpochOpening, Operation, TurnAnswers
 from symfleet.types import Epoch
 
@@ -76,33 +74,6 @@ class _Attempt(Generic[_T]):
     turn: int
     answer: _T | None = None
     epoch: Epoch | None = None
-
-
-class PostgresTurn(Turn):
-    """A turn whose certain writes travel without waiting; they are counted before COMMIT."""
-
-    def __init__(
-        self, session: PostgresConnection, cursor: Cursor, ledger: PostgresLedger, wall: float
-    ) -> None:
-        super().__init__(session, cursor, ledger.standing, wall, starved=False)
-        self._session = session
-        self._expected: list[tuple[str, Any]] = []
-
-    def change_one(self, statement: str, values: tuple[object, ...]) -> None:
-        """Write exactly one row."""
-        self._expected.append((statement, self._session.send(statement, values)))
-
-    def settle(self) -> None:
-        """Make sure that each of these writes changed one row."""
-        self._session.settle()
-        for statement, sent in self._expected:
-            if sent.rowcount != 1:
-                raise InternalError(
-                    "a row changed between its check and its write",
-                    where=f"ledger, epoch {self.standing.epoch}: {statement.splitlines()[0]}",
-                    why="another writer would have to pass the epoch's fence",
-                    hint="nothing was changed; please report this",
-                )
 
 
 class _OwnersView:
@@ -150,11 +121,6 @@ class PostgresLedger(RowLedger):
         self._marked = -1
         view.come_back = lambda: self._come_back(None)
 
-    @property
-    def standing(self) -> Any:
-        """Return where the ledger stands."""
-        return self._standing
-
     # ---- opening --------------------------------------------------------------------------------
 
     def open_epoch(self, request: EpochRequest) -> EpochOpening:
@@ -171,8 +137,8 @@ class PostgresLedger(RowLedger):
         """Run a turn's operations in one transaction; durable when this returns."""
         self._require_epoch()
 
-        def work(cursor: Cursor) -> TurnAnswers:
-            turn = PostgresTurn(self._ownership.session, cursor, self, self._wall)
+        def work(_cursor: Cursor) -> TurnAnswers:
+            turn = PostgresTurn(self._ownership.session, self._standing, self._wall, operations)
             answers = tuple([self._answer(turn, operation) for operation in operations])
             turn.settle()
             return self._told(answers)

@@ -16,6 +16,7 @@ from symfleet.errors import InternalError
 from symfleet.ledger.statements import load
 
 _SHARED: Final = ("turn", "reading", "opening", "audit")
+_OWN: Final = ("postgres/session", "postgres/batches")
 _INDEX_HINT: Final = re.compile(r" INDEXED BY \w+")
 
 
@@ -34,8 +35,8 @@ def _all_statements() -> Mapping[str, str]:
             )
         for name, statement in shared.items():
             statements[statement] = _said(other.get(name, statement))
-    for statement in load("postgres/session").values():
-        statements[statement] = _said(statement)
+    for file in _OWN:
+        statements.update({text: _said(text) for text in load(file).values()})
     return MappingProxyType(statements)
 
 
@@ -47,6 +48,7 @@ WRITING: Final = frozenset(
 )
 
 SESSION: Final = load("postgres/session")
+BATCHES: Final = load("postgres/batches")
 
 
 def postgres_migrations() -> tuple[str, ...]:

@@ -22,17 +22,13 @@ from symfleet.protocol.operations import Child, Decide, Decided
 from symfleet.types import Incarnation, InputId, SinkKind
 
 _SQL: Final = load("turn")
-_FIND_WORK: Final = _SQL["find_work"]
 _FIND_DECISION: Final = _SQL["find_decision"]
-_PUT_DECISION: Final = _SQL["put_decision"]
-_PUT_COVERAGE: Final = _SQL["put_coverage"]
-_FINISH_WORK: Final = _SQL["finish_work"]
 
 
 def decide(turn: Turn, decide: Decide) -> Decided:
     """Commit a result, or say that it was committed before, or that its token is stale."""
     standing = turn.standing
-    found = turn.cursor.execute(_FIND_WORK, (bytes.fromhex(decide.work_id),)).fetchone()
+    found = turn.find_work(decide.work_id)
     if found is None or (found[2], found[3]) != (decide.token.epoch, decide.token.fence):
         turn.not_held(decide.work_id, decide.token)
         return Decided("stale")
@@ -76,12 +72,10 @@ def decide(turn: Turn, decide: Decide) -> Decided:
     encoded = encode_record(record)
     chain = chain_next(standing.chain, number, plan.encoded, encoded, new_edges)
     fence = decide.token.fence
-    turn.cursor.execute(
-        _PUT_DECISION, (number, work, epoch, fence, turn.wall, chain, plan.encoded, encoded)
-    )
+    turn.put_decision((number, work, epoch, fence, turn.wall, chain, plan.encoded, encoded))
     if new_edges:
-        turn.cursor.execute(_PUT_COVERAGE, (number, new_edges))
-    turn.change_one(_FINISH_WORK, (number, work, epoch, fence))
+        turn.put_coverage(number, new_edges)
+    turn.finish_work(number, work, decide.token)
     standing.leased -= 1
     standing.done += 1
     standing.suspects -= suspect

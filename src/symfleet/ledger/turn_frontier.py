@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from symfleet.errors import DataError, InternalError
+from symfleet.errors import DataError
 from symfleet.ledger import plan as planning
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Story, Turn
@@ -31,11 +31,9 @@ from symfleet.types import (
 )
 
 _SQL: Final = load("turn")
-_HAS_WORK: Final = _SQL["has_work"]
 _FRONTIER: Final = _SQL["frontier"]
 _SUSPECTS: Final = _SQL["suspects"]
 _DEFERRED: Final = _SQL["deferred"]
-_LEASE: Final = _SQL["lease"]
 _BEFORE_ALL: Final = -(2**63)
 
 _Row = tuple[int, bytes, bytes, bytes, int, int, int, int, int, int, bytes | None, bytes | None]
@@ -65,7 +63,7 @@ def admit(turn: Turn, admit: Admit) -> Admitted | Failed:
 
 
 def _admit_entry(turn: Turn, entry: Admission) -> bool:
-    if turn.cursor.execute(_HAS_WORK, (bytes.fromhex(entry.work_id),)).fetchone() is not None:
+    if turn.has_work(entry.work_id):
         return False
     row = turn.store(entry.input_id, entry.data)
     turn.show(SinkKind.CORPUS, row, None, 0, Story(Outcome.OK, 0, entry.origin, 0))
@@ -124,8 +122,8 @@ def _lease_rows(
             break
         place, last = rows[-1][9], rows[-1][0]
         room = claim.limit - len(taken)
-    if changes and turn.cursor.executemany(_LEASE, changes).rowcount != len(changes):
-        raise InternalError("a pending row changed while it was leased", where=f"epoch {epoch}")
+    if changes:
+        turn.lease(changes)
     return leases
 
 

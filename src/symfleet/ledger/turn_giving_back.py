@@ -12,7 +12,6 @@ from symfleet.types import FencingToken, WorkId
 
 _SQL: Final = load("turn")
 _HELD_WORK: Final = _SQL["held_work"]
-_GIVE_BACK: Final = _SQL["give_back"]
 _RELEASE_WORK: Final = _SQL["release_work"]
 _PUT_BLAME: Final = _SQL["put_blame"]
 _COUNT_BLAMES: Final = _SQL["count_blames"]
@@ -71,8 +70,7 @@ def _give_back(turn: Turn, release: Release) -> Changed:
     token = release.token
     if token.epoch != turn.standing.epoch:
         return Changed(changed=False)
-    key = (bytes.fromhex(release.work_id), token.epoch, token.fence)
-    if turn.cursor.execute(_GIVE_BACK, key).rowcount != 1:
+    if not turn.give_back(release.work_id, token):
         turn.not_held(release.work_id, token)
         return Changed(changed=False)
     _left(turn, poisoned=False)

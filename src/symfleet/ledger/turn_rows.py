@@ -8,8 +8,9 @@ checks the first half of this for every refusal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from symfleet.errors import IntegrityError, InternalError
 from symfleet.ledger import plan as planning
@@ -24,6 +25,13 @@ _FIND_INPUT: Final = _SQL["find_input"]
 _PUT_WORK: Final = _SQL["put_work"]
 _HOLDS: Final = _SQL["holds"]
 _PUT_ARTEFACT: Final = _SQL["put_artefact"]
+_FIND_WORK: Final = _SQL["find_work"]
+_HAS_WORK: Final = _SQL["has_work"]
+_PUT_DECISION: Final = _SQL["put_decision"]
+_PUT_COVERAGE: Final = _SQL["put_coverage"]
+_FINISH_WORK: Final = _SQL["finish_work"]
+_GIVE_BACK: Final = _SQL["give_back"]
+_LEASE: Final = _SQL["lease"]
 
 
 @dataclass(slots=True)
@@ -52,6 +60,45 @@ class Turn:
             return row
         return int(cursor.execute(_FIND_INPUT, (digest,)).fetchone()[0])
 
+    def find_work(self, work_id: WorkId) -> Any:
+        """Return the columns of `find_work` of a row, None when there is no such work."""
+        return self.cursor.execute(_FIND_WORK, (bytes.fromhex(work_id),)).fetchone()
+
+    def has_work(self, work_id: WorkId) -> bool:
+        """Whether the work is known."""
+        return self.cursor.execute(_HAS_WORK, (bytes.fromhex(work_id),)).fetchone() is not None
+
+    def _insert_work(self, values: tuple[object, ...]) -> bool:
+        return self.cursor.execute(_PUT_WORK, values).rowcount == 1
+
+    def _insert_artefact(self, values: tuple[object, ...]) -> bool:
+        return self.cursor.execute(_PUT_ARTEFACT, values).rowcount == 1
+
+    def put_decision(self, values: tuple[object, ...]) -> None:
+        """Insert a decision."""
+        self.cursor.execute(_PUT_DECISION, values)
+
+    def put_coverage(self, decision: int, edges: bytes) -> None:
+        """Insert what a decision was the first to show."""
+        self.cursor.execute(_PUT_COVERAGE, (decision, edges))
+
+    def finish_work(self, decision: int, work: int, token: FencingToken) -> None:
+        """Make a leased row done."""
+        self.change_one(_FINISH_WORK, (decision, work, token.epoch, token.fence))
+
+    def give_back(self, work_id: WorkId, token: FencingToken) -> bool:
+        """Make a leased row pending; return whether this token held it."""
+        key = (bytes.fromhex(work_id), token.epoch, token.fence)
+        return self.cursor.execute(_GIVE_BACK, key).rowcount == 1
+
+    def lease(self, rows: Sequence[tuple[int, int, int, str, int]]) -> None:
+        """Lease rows, each (epoch, coordinator, work, its state, its fence)."""
+        if self.cursor.executemany(_LEASE, rows).rowcount != len(rows):
+            raise InternalError(
+                "a pending row changed while it was leased",
+                where=f"epoch {self.standing.epoch}",
+            )
+
     def put_work(
         self,
         ids: tuple[WorkId, StateId],
@@ -66,7 +113,7 @@ class Turn:
         work_id, state_id = bytes.fromhex(ids[0]), bytes.fromhex(ids[1])
         where = planning.rest_place(row) if place is None else place
         values = (row, work_id, state_id, input_row, where, cost_us, payload)
-        if self.cursor.execute(_PUT_WORK, values).rowcount != 1:
+        if not self._insert_work(values):
             return False
         standing.works = row
         standing.pending += 1
@@ -84,7 +131,7 @@ class Turn:
             site -= 2**64
         place = (number, name, nth, input_row, parent, standing.epoch, decision)
         told = (outcome, story.signal, story.how, site)
-        if self.cursor.execute(_PUT_ARTEFACT, place + told).rowcount != 1:
+        if not self._insert_artefact(place + told):
             return False
         standing.artefacts = number
         match kind:

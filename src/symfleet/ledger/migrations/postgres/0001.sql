@@ -59,7 +59,7 @@ CREATE TABLE epochs (
 );
 
 CREATE TABLE inputs (
-    input bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    input bigint PRIMARY KEY,
     digest bytea NOT NULL UNIQUE CHECK (length(digest) = 32),
     data bytea NOT NULL
 );

@@ -4,7 +4,8 @@
 BEGIN ISOLATION LEVEL READ COMMITTED
 
 -- name: put_input
-INSERT INTO inputs (digest, data) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING RETURNING input
+INSERT INTO inputs (input, digest, data)
+SELECT coalesce(max(input), 0) + 1, ?, ? FROM inputs ON CONFLICT (digest) DO NOTHING RETURNING input
 
 -- name: frontier
 SELECT w.work, w.work_id, w.state_id, w.payload, w.fence, w.deliveries, w.blames, w.suspect,
