@@ -25,6 +25,7 @@ from symfleet.config.model import (
 )
 from symfleet.coverage.generation import engine_build_of, generation_key
 from symfleet.ledger.contract import LedgerReader, LedgerStatus
+from symfleet.ledger.opener import has_ledger
 from symfleet.observe.report import FAULTS
 from symfleet.runtime.engines import engine_command
 from symfleet.runtime.identity import version
@@ -78,6 +79,8 @@ class ProgramCampaign:
         self.slots = slots
         self.seconds = seconds
         self.env = tuple(env)
+        self.ledger = ""
+        """The setting of that name."""
         self.jobs: list[Job] = []
         for made in (self.seeds, self.tmp):
             made.mkdir(parents=True)
@@ -107,7 +110,9 @@ class ProgramCampaign:
             # A program that sleeps must not look like one that hangs.
             limits=Limits(wall_ms=20_000),
             stop=stop or Stop(until_quiescent=True),
-            output=Output(out_dir=str(self.out), screen="none", status_period_s=0.2),
+            output=Output(
+                out_dir=str(self.out), screen="none", status_period_s=0.2, ledger=self.ledger
+            ),
             advanced=advanced or Advanced(idle_window_s=0.1),
         )
 
@@ -150,7 +155,7 @@ class ProgramCampaign:
 
     def decisions(self) -> int:
         """Return how many decisions there are; 0 without a ledger."""
-        if not (self.out / "ledger.db").exists():
+        if not has_ledger(self.out):
             return 0
         with self.reader() as reader:
             return reader.status().decisions
