@@ -283,7 +283,7 @@ def test_without_a_terminal_there_are_plain_lines(bench: Bench) -> None:
     lines = said.splitlines()
     assert lines[0] == f"symfleet: starting {bench.out} with 2 slots"
     assert any(re.match(r"\[\d+\.\ds\]  corpus \d+", line) for line in lines)
-    assert "epoch 1 ended: max_executions" in lines
+    assert any(line.startswith("epoch 1 ended: max_executions") for line in lines)
     assert "\x1b" not in said
 
 
