@@ -122,13 +122,14 @@ def test_an_error_of_the_root_is_told_and_not_tried_again(
     code = int(family.exit_code)
     outcome = (
         f"outcome = dict(exit_code={code}, reason={family.__name__!r}, what='it broke',"
-        " where='row 7', why='x', hint='y')\n"
+        " where='row 7', why='x', hint='y', workers=3, missing=[2])\n"
         "Path(run_dir, 'outcome.json').write_text(json.dumps(outcome))\n"
     )
     with pytest.raises(family, match="it broke") as caught:
         stage.play(BEAT + outcome + "os.kill(os.getpid(), signal.SIGKILL)")
     assert caught.value.where == "row 7"
     assert stage.launches == 1
+    assert stage.listener.lines == ["2/3 workers acknowledged the end; not heard of: rank 2"]
 
 
 def test_a_root_that_falls_silent_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
