@@ -125,7 +125,7 @@ def main() -> int:
         "libraries": [asdict(row) for row in rows],
     }
     options.results.mkdir(parents=True, exist_ok=True)
-    path = options.results / f"{now:%Y-%m-%d}-real.json"
+    path = options.results / f"real-{now:%Y-%m-%d-%H%M}.json"
     path.write_text(json.dumps(report, indent=1) + "\n")
     console = Console(width=max(140, shutil.get_terminal_size().columns))
     console.print(table(rows))

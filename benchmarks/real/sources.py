@@ -73,7 +73,7 @@ def fetch(package: Package, cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     tarball = _cached(package, cache) or _download(package, cache)
     _check(package, tarball)
-    folder = cache / tarball.name.removesuffix(".gz").removesuffix(".xz").removesuffix(".orig.tar")
+    folder = cache / re.sub(r"\.orig\.tar\.\w+$", "", tarball.name)
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             _run(["tar", "--no-same-owner", "-xf", str(tarball)], Path(scratch))

@@ -40,20 +40,47 @@ SmallVector<BasicBlock *, 16> blocksToCount(Function &F) {
   return Blocks;
 }
 
-void countBlock(Runtime &RT, BasicBlock &BB) {
-  BasicBlock::iterator At = BB.getFirstInsertionPt();
-  while (isa<AllocaInst>(*At))
-    ++At;
-  IRBuilder<> B(&*At);
+SmallVector<SelectInst *, 16> selectsToCount(Function &F) {
+  SmallVector<SelectInst *, 16> Selects;
+  for (BasicBlock &BB : F) {
+    SmallPtrSet<const Value *, 4> Counted; // one condition often chooses several values
+    for (Instruction &I : BB)
+      if (auto *S = dyn_cast<SelectInst>(&I))
+        if (Value *Decides = S->getCondition(); !isa<Constant>(Decides) &&
+                                                Decides->getType()->isIntegerTy(1) &&
+                                                Counted.insert(Decides).second)
+          Selects.push_back(S);
+  }
+  return Selects;
+}
+
+// Counts an edge before `At`: First, or the one after it when `Chosen` is true.
+static void count(Runtime &RT, Instruction &At, uint64_t First, Value *Chosen) {
+  IRBuilder<> B(&At);
   B.SetCurrentDebugLocation(DebugLoc());
   LoadInst *Base = unchecked(B.CreateLoad(RT.BytePtr, RT.edgeBase()));
-  if (BB.getParent()->getName() != "main") // main starts before the base is known
+  if (At.getFunction()->getName() != "main") // main starts before the base is known
     Base->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(RT.C, {}));
-  Value *Counter = B.CreateConstInBoundsGEP1_64(RT.Int8, Base, RT.newEdge());
+  Value *Counter = B.CreateConstInBoundsGEP1_64(RT.Int8, Base, First);
+  if (Chosen)
+    Counter = B.CreateInBoundsGEP(RT.Int8, Counter, B.CreateZExt(Chosen, RT.Int64));
   Value *Next =
       B.CreateAdd(unchecked(B.CreateLoad(RT.Int8, Counter)), ConstantInt::get(RT.Int8, 1));
   Value *Wrapped = B.CreateICmpEQ(Next, ConstantInt::get(RT.Int8, 0));
   unchecked(B.CreateStore(B.CreateAdd(Next, B.CreateZExt(Wrapped, RT.Int8)), Counter));
+}
+
+void countBlock(Runtime &RT, BasicBlock &BB) {
+  BasicBlock::iterator At = BB.getFirstInsertionPt();
+  while (isa<AllocaInst>(*At))
+    ++At;
+  count(RT, *At, RT.newEdge(), nullptr);
+}
+
+void countSelect(Runtime &RT, SelectInst &S) {
+  uint64_t First = RT.newEdge();
+  RT.newEdge();
+  count(RT, S, First, S.getCondition());
 }
 
 } // namespace symfleet

@@ -18,6 +18,13 @@ llvm::SmallVector<llvm::BasicBlock *, 16> blocksToCount(llvm::Function &F);
 // The counter wraps past zero and so never says "not reached" of a hot edge.
 void countBlock(Runtime &RT, llvm::BasicBlock &BB);
 
+// Selects whose arms get a counter each: the branches that an optimiser took out.
+llvm::SmallVector<llvm::SelectInst *, 16> selectsToCount(llvm::Function &F);
+
+// Before: %x = select i1 %c, %a, %b. After: the same, behind the counter of
+// edge + zext(%c), counted as above.
+void countSelect(Runtime &RT, llvm::SelectInst &S);
+
 } // namespace symfleet
 
 #endif

@@ -181,10 +181,13 @@ private:
     gatherAllocas(F);
     splitCriticalEdges(F);
     SmallVector<BasicBlock *, 16> Counted = blocksToCount(F);
+    SmallVector<SelectInst *, 16> Selects = selectsToCount(F);
     Instrumenter Labels(RT, F);
     Labels.collect();
     for (BasicBlock *BB : Counted)
       countBlock(RT, *BB);
+    for (SelectInst *S : Selects)
+      countSelect(RT, *S);
     Labels.run();
     if (verifyFunction(F, &errs()))
       report_fatal_error(Twine("symfleet: the instrumented function is not valid: ") + F.getName());

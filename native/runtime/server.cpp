@@ -6,6 +6,7 @@
 #include "shadow.h"
 
 #include "input.h"
+#include "libraries.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -195,6 +196,7 @@ SF_API void __sf_start() {
   unsetenv(SF_CHANNEL_ENV);
   attachTable(C.table);
   assignEdges();
+  followLibraries();
   sf_hello Hello{};
   Hello.magic = SF_HELLO_MAGIC;
   Hello.abi_version = SF_ABI_VERSION;

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from symfleet.testing.programs import well_status
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SYMFLEET = str(Path(sys.executable).parent / "symfleet")
 BUDGET_S = 60
@@ -48,6 +50,7 @@ def test_the_planted_bug_is_found_and_replays(targets: Path, tmp_path: Path, nam
         [SYMFLEET, "status", "--json", out], check=True, capture_output=True, timeout=30
     )
     assert json.loads(status.stdout)["total"]["crashes"] >= 1
+    well_status(out)
     replayed = subprocess.run(
         [SYMFLEET, "crashes", "repro", out], check=True, capture_output=True, text=True, timeout=60
     )

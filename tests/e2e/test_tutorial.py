@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from symfleet.testing.programs import well_status
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs/tutorial").glob("*.md"))
 DEADLINE_S = 150
@@ -100,3 +102,5 @@ def test_the_tutorial_is_true(page: Path, tmp_path: Path) -> None:
         assert status == 0, f"$ {step.command}\n{output}"
         absent = missing_line(step.expected, output.replace(str(folder), PAGE_FOLDER))
         assert absent is None, f"$ {step.command}\nlacks: {absent}\n{output}"
+    for ledger in folder.rglob("ledger.db"):  # kills are no faults
+        well_status(ledger.parent)

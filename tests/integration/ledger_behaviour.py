@@ -191,7 +191,6 @@ class LedgerBehaviour:
         assert one(novel, AuditLeases(0, ((lease.work_id, lease.token),))) == Audited()
 
     @pytest.mark.guarantee("A1")
-    @pytest.mark.guarantee("A2")
     def test_bytes_under_a_false_name_are_refused_with_both_digests(self, novel: Ledger) -> None:
         false = replace(admission(b"a"), data=b"A")
         message = refused(novel, Admit(1, (admission(b"b"), false)))
@@ -527,7 +526,6 @@ class LedgerBehaviour:
         assert len(keeps_all.crashes()) == 1
         assert keeps_all.status().total.crashes == 1
 
-    @pytest.mark.guarantee("C1")
     def test_artefact_numbers_have_no_gaps_and_follow_decisions(self, novel: Ledger) -> None:
         admit(novel, b"a", b"b")
         for number, lease in enumerate(claim(novel), start=1):

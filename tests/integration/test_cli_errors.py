@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -392,3 +393,52 @@ def test_a_reader_that_goes_away_is_no_error(place: Place, tmp_path: Path) -> No
         os.dup2(saved, 1)
         os.close(saved)
         os.close(writer)
+
+
+def test_a_full_disk_under_the_output_is_no_success(place: Place) -> None:
+    source = str(Path(symfleet.__file__).parents[1])
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "symfleet.cli.main", "config", "show"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "PYTHONPATH": source},
+        )
+    assert ended.returncode == 74
+    assert "the output cannot be written" in ended.stderr
+
+
+def test_closed_standard_streams_are_no_bug(place: Place) -> None:
+    source = str(Path(symfleet.__file__).parents[1])
+    said = place.root / "said"
+    command = shlex.join([sys.executable, "-m", "symfleet.cli.main", "config", "show"])
+    script = f"{command} <&- >&- && {command} 2>&- >{said} && {command} nowhere <&- >&- 2>&-"
+    environment = {**os.environ, "PYTHONPATH": source}
+    ended = subprocess.run(["sh", "-c", script], timeout=60, check=False, env=environment)
+    assert ended.returncode == 64
+    assert "prefetch" in said.read_text()
+
+
+class Refused:
+    """A verb that the operating system does not let go on."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+    def __call__(self, *_: object) -> None:
+        raise OSError(self.code, os.strerror(self.code), "some/file")
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EMFILE, errno.ENAMETOOLONG])
+def test_what_the_system_refuses_is_an_error_of_four_parts(
+    place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setattr("symfleet.cli.status.report_from_ledger", Refused(code))
+    assert run(["status", "x"]) == 74
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert "some/file" in said
+    assert all(label.strip() in said for label in LABELS)

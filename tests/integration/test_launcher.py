@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +17,17 @@ import pytest
 from symfleet.clock import SystemClock
 from symfleet.config.model import CampaignConfig, Output, Resources, Stop, Target
 from symfleet.errors import (
+    BusyError,
     ExitCode,
     HostError,
     IntegrityError,
     InternalError,
+    IOFailure,
     SymfleetError,
 )
-from symfleet.runtime import launcher
+from symfleet.runtime import launcher, plan
+from symfleet.runtime.campaign_lock import CampaignLock
+from symfleet.runtime.mpirun import mpirun_environment, short_path
 from symfleet.runtime.stores import EpochSummary
 
 PRELUDE = "import json, os, signal, subprocess, sys, time\nfrom pathlib import Path\n"
@@ -115,13 +122,14 @@ def test_an_error_of_the_root_is_told_and_not_tried_again(
     code = int(family.exit_code)
     outcome = (
         f"outcome = dict(exit_code={code}, reason={family.__name__!r}, what='it broke',"
-        " where='row 7', why='x', hint='y')\n"
+        " where='row 7', why='x', hint='y', workers=3, missing=[2])\n"
         "Path(run_dir, 'outcome.json').write_text(json.dumps(outcome))\n"
     )
     with pytest.raises(family, match="it broke") as caught:
         stage.play(BEAT + outcome + "os.kill(os.getpid(), signal.SIGKILL)")
     assert caught.value.where == "row 7"
     assert stage.launches == 1
+    assert stage.listener.lines == ["2/3 workers acknowledged the end; not heard of: rank 2"]
 
 
 def test_a_root_that_falls_silent_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,3 +203,100 @@ def test_a_rank_that_dies_in_the_start_is_not_waited_for(
     with pytest.raises(InternalError):
         stage.play(ranks)
     assert stage.listener.lines.count("a process died while the job was starting") == 5
+
+
+def fill_disk_for(monkeypatch: pytest.MonkeyPatch, victim: str) -> None:
+    """Let no file of this name be written."""
+    write = plan.write_visible
+
+    def refusing(path: Path, data: bytes) -> None:
+        if path.name == victim:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        write(path, data)
+
+    monkeypatch.setattr(plan, "write_visible", refusing)
+
+
+def test_a_disk_that_is_full_at_the_start_is_named(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk_for(monkeypatch, "plan.json")
+    with pytest.raises(IOFailure) as caught:
+        stage.play(BEAT)
+    assert caught.value.why == os.strerror(errno.ENOSPC)
+    assert not stage.starts.exists()
+    assert not (stage.out / ".run").exists()
+
+
+def test_mpi_that_cannot_start_for_lack_of_space_is_a_full_disk(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(stage.out.parent)._replace(free=3 << 20)
+    monkeypatch.setattr("symfleet.runtime.launcher.shutil.disk_usage", lambda _: usage)
+    with pytest.raises(IOFailure) as caught:
+        stage.play("sys.exit(1)")
+    assert "3 MiB are free" in caught.value.why
+    assert stage.launches == 2
+
+
+def test_a_stop_that_cannot_be_written_ends_the_job(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk_for(monkeypatch, "request")
+    sent: list[int] = []
+
+    def on_tick() -> None:
+        if stage.starts.exists() and not sent:
+            sent.append(os.getpid())
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    stage.listener = Listener(on_tick)
+    began = time.monotonic()
+    assert stage.play("time.sleep(600)") is ExitCode.DONE
+    assert time.monotonic() - began < 10
+    assert any("cannot be asked to stop" in line for line in stage.listener.lines)
+
+
+def test_a_full_disk_keeps_nobody_from_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("symfleet.runtime.campaign_lock.os.pwrite", full)
+    lock = CampaignLock(tmp_path, SystemClock())
+    lock.acquire(0.0)
+    with pytest.raises(BusyError) as caught:
+        CampaignLock(tmp_path, SystemClock()).acquire(0.0)
+    assert "has not said who it is" in caught.value.why
+    lock.release()
+
+
+def test_mpirun_gets_a_home_when_there_is_none() -> None:
+    files = Path("/run/folder")
+    assert mpirun_environment({"PATH": "/bin"}, files) == {"PATH": "/bin", "HOME": "/run/folder"}
+    assert mpirun_environment({"HOME": "/root"}, files)["HOME"] == "/root"
+
+
+def test_a_link_whose_folder_is_gone_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    dead, live = (tmp_path / ("deep" * 20) / name for name in ("dead", "live"))
+    for run_dir in (dead, live):
+        run_dir.mkdir(parents=True)
+        assert short_path(run_dir).exists()
+    shutil.rmtree(dead)
+    other = short_path(live)
+    assert {link.readlink() for link in (tmp_path / "tmp").glob("*/run")} == {live}
+    assert other.readlink() == live
+    assert len(list((tmp_path / "tmp").iterdir())) == 2
+
+
+def test_an_error_of_a_family_reaches_the_launcher_as_one(tmp_path: Path) -> None:
+    class Particular(IOFailure):
+        """As the ledger has them."""
+
+    outcome = plan.outcome_of_error(Particular("full", where="w", why="y", hint="h"))
+    assert type(plan.error_of_outcome(outcome)) is IOFailure

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from symfleet.config.model import Advanced, Limits, Resources
+from symfleet.ledger.contract import LedgerStatus
 from symfleet.testing.jobs import Job, Role, until
-from symfleet.testing.programs import ProgramCampaign, faults_of
-from symfleet.types import WorkState, input_id_of
+from symfleet.testing.programs import ProgramCampaign
+from symfleet.types import input_id_of
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 SEEDS = {f"seed{n:02}": b"%d" % n for n in range(24)}
@@ -31,6 +32,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
     yield campaign
     for one in made:
         one.close()
+        one.assert_tidy()
 
 
 def started(campaign: ProgramCampaign, job: Job) -> None:
@@ -38,13 +40,12 @@ def started(campaign: ProgramCampaign, job: Job) -> None:
     campaign.wait_for_decision(job)
 
 
-def assert_complete(campaign: ProgramCampaign) -> None:
+def assert_complete(campaign: ProgramCampaign, *disturbed: str) -> LedgerStatus:
     """Everything was executed, nothing was decided twice, nobody was blamed."""
-    status = campaign.status()
+    status = campaign.status(disturbed=disturbed)
     assert status.total.executed == len(SEEDS)
-    assert status.states[WorkState.POISONED] == 0
-    assert "blames" not in faults_of(status)
     assert set(campaign.runs()) == {input_id_of(data) for data in SEEDS.values()}
+    return status
 
 
 def single_slot_workers(job: Job) -> None:
@@ -63,8 +64,7 @@ def test_survivors_of_a_lost_worker_go_on_in_the_same_epoch(make: Make) -> None:
     started(campaign, job)
     assert job.kill(job.find(Role.WORKER)[0])
     assert job.wait() == 2, job.story.read_text()
-    assert_complete(campaign)
-    status = campaign.status()
+    status = assert_complete(campaign)
     assert status.epochs == 1
     (acks,) = status.coordinators
     assert (acks.acknowledged, acks.workers) == (4, 5)
@@ -77,8 +77,7 @@ def test_a_new_epoch_brings_back_slots_when_too_few_are_left(make: Make) -> None
     started(campaign, job)
     assert job.kill(job.find(Role.WORKER)[0])
     assert job.wait() == 0, job.story.read_text()
-    assert_complete(campaign)
-    assert campaign.status().epochs == 2
+    assert assert_complete(campaign).epochs == 2
 
 
 @pytest.mark.parametrize("role", [Role.ROOT, Role.MPIRUN])
@@ -88,8 +87,7 @@ def test_the_launcher_opens_the_next_epoch_by_itself(make: Make, role: Role) -> 
     started(campaign, job)
     assert job.kill(job.find(role)[0])
     assert job.wait() == 0, job.story.read_text()
-    assert_complete(campaign)
-    assert campaign.status().epochs == 2
+    assert assert_complete(campaign).epochs == 2
 
 
 @pytest.mark.parametrize("role", [Role.EXECUTOR, Role.TARGET])
@@ -100,8 +98,7 @@ def test_a_killed_executor_or_target_is_replaced_unblamed(make: Make, role: Role
     until("one of them runs", lambda: bool(job.find(role)), 10)
     job.kill(job.find(role)[0])
     assert job.wait() == 0, job.story.read_text()
-    assert_complete(campaign)
-    assert campaign.status().epochs == 1
+    assert assert_complete(campaign).epochs == 1
 
 
 @pytest.mark.long
@@ -117,4 +114,4 @@ def test_a_stopped_worker_is_given_up(make: Make) -> None:
     started(campaign, job)
     assert job.kill(job.find(Role.WORKER)[0], signal.SIGSTOP)
     assert job.wait(170) == 2, job.story.read_text()
-    assert_complete(campaign)
+    assert_complete(campaign, "silence_timeouts")

@@ -20,16 +20,6 @@ GENERATIONS_MAX = 30
 BATCH = 48
 TIMEOUT_S = 60
 
-# std::string's members live in libstdc++'s shared object, which is not instrumented; at -O2 most of
-# them are inlined.
-IN_LIBSTDCXX = {
-    ("classes.cpp", "-O0", "string_equal"),
-    ("classes.cpp", "-O0", "string_find"),
-    ("classes.cpp", "-O0", "map_lookup"),
-    ("classes.cpp", "-O2", "string_equal"),
-    ("classes.cpp", "-O2", "string_find"),
-}
-
 
 def cases() -> Iterator[tuple[str, str, str]]:
     for source in ("arithmetic.c", "memory.c", "classes.cpp"):
@@ -38,8 +28,7 @@ def cases() -> Iterator[tuple[str, str, str]]:
         assert len(names) > 5
         for optimisation in ("-O0", "-O2"):
             for name in names:
-                if (source, optimisation, name) not in IN_LIBSTDCXX:
-                    yield source, optimisation, name
+                yield source, optimisation, name
 
 
 def children_of(

@@ -23,7 +23,7 @@ def test_models_are_the_real_functions(
     level: str, instrumented: Compile, tmp_path: pathlib.Path
 ) -> None:
     program = instrumented(PROGRAM, level, *OPTIONS)
-    data = random_records(random.Random(level), 1000)
+    data = random_records(random.Random(level), 500)
     assert told_apart_alone(program, data, tmp_path) == ""
 
 
@@ -32,5 +32,5 @@ def test_models_are_the_real_functions_while_recording(
     level: str, instrumented: Compile, tmp_path: pathlib.Path
 ) -> None:
     program = instrumented(PROGRAM, level, *OPTIONS)
-    data = random_records(random.Random(level), 60)
+    data = random_records(random.Random(level), 40)
     assert told_apart_in_a_session(program, data, tmp_path) == ""

@@ -75,12 +75,12 @@ ForkServer::ForkServer(TargetSpec wanted, const Limits &bounds, SharedTable &sha
                        InputFile &file)
     : spec(std::move(wanted)), limits(bounds), table(shared), input(file) {
   resolveTarget();
-  std::string path = spec.workFolder + "/output";
-  constexpr int Flags = O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC;
-  output = TemporaryFile(path, ::open(path.c_str(), Flags, 0600));
-  if (!output)
-    throw Failure(FailureReason::Internal, "cannot create " + path + ": " + std::strerror(errno),
-                  "the work folder must be writable");
+  // In memory: it is emptied for each run, which costs a journal on a disk.
+  output = FileDescriptor(::memfd_create("symfleet-output", MFD_CLOEXEC));
+  if (!output || ::fcntl(output.get(), F_SETFL, O_APPEND) != 0)
+    throw Failure(FailureReason::Internal,
+                  "no file for the target's output: " + std::string(std::strerror(errno)),
+                  "raise the limit of open files");
   adoptOrphans();
   oomKillsBefore = kernelOomKills();
   start();
@@ -298,9 +298,6 @@ bool ForkServer::begin(sf_mode mode) {
       readExactly(&started, sizeof started, KillMs) != Read::Done || started.error != 0)
     return false;
   running = started.pid;
-  rlim_t seconds = (limits.cpuMs + 999) / 1000 + 1;
-  rlimit cpu{seconds, seconds + 1};
-  ::prlimit(running, RLIMIT_CPU, &cpu, nullptr);
   return true;
 }
 
@@ -342,6 +339,11 @@ ForkServer::Read ForkServer::await(uint64_t wallLimitMs, const std::function<voi
     Read read = readExactly(&finished, sizeof finished, std::min(pauseMs, untilDeadline));
     if (read != Read::Timeout)
       return read;
+    if (sample == 0) { // most runs never get here
+      rlim_t seconds = (limits.cpuMs + 999) / 1000 + 1;
+      rlimit cpu{seconds, seconds + 1};
+      ::prlimit(running, RLIMIT_CPU, &cpu, nullptr);
+    }
     waiting();
     stopped = overuse(running, sample % 8 == 7);
     pauseMs = std::min(pauseMs * 2, 25);

@@ -7,7 +7,6 @@
 #include "outcome.h"
 #include "shared_table.h"
 #include "symfleet/abi.h"
-#include "temporary_file.h"
 
 #include <functional>
 #include <map>
@@ -80,7 +79,7 @@ private:
   InputFile &input;
   std::string executable;
   std::vector<std::string> arguments, environment;
-  TemporaryFile output; // what the target prints
+  FileDescriptor output; // what the target prints
   FileDescriptor toServer, fromServer;
   pid_t server = -1;
   pid_t running = -1;

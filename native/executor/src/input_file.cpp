@@ -34,9 +34,11 @@ void InputFile::open() {
 
 void InputFile::write(std::span<const uint8_t> bytes) {
   struct stat status;
-  if (::stat(name.c_str(), &status) != 0 || status.st_ino != ino || status.st_dev != dev)
+  bool same = ::stat(name.c_str(), &status) == 0 && status.st_ino == ino && status.st_dev == dev;
+  if (!same)
     open();
-  if (::ftruncate(writer.get(), off_t(bytes.size())) != 0)
+  if ((!same || status.st_size != off_t(bytes.size())) &&
+      ::ftruncate(writer.get(), off_t(bytes.size())) != 0)
     fail("cannot resize", name);
   for (size_t done = 0; done < bytes.size();) {
     ssize_t n = ::pwrite(writer.get(), bytes.data() + done, bytes.size() - done, off_t(done));

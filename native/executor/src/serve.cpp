@@ -65,8 +65,7 @@ public:
     std::lock_guard lock(mutex);
     endChildrenExcept(-1);
     if (!workFolder.empty())
-      for (const char *name : {"/input", "/output"})
-        ::unlink((workFolder + name).c_str());
+      ::unlink((workFolder + "/input").c_str());
     ::_exit(0);
   }
 

@@ -82,7 +82,8 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 (the border of the process)
-        return int(present.show_error(present.bug(error), as_json=as_json, debug=debug))
+        unexpected = present.lack_of_host(error) or present.bug(error)
+        return int(present.show_error(unexpected, as_json=as_json, debug=debug))
     finally:
         _flush()
 

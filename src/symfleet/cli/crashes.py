@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,11 +89,22 @@ def list_crashes(out: OutFolder, /, *, json: Json = False) -> int:
         rows = [shown(row, out) for row in reader.crashes()]
     lines = [
         f"{row.kind:<8} {row.input[:_ID_SHOWN]}  {row.signal_name:<9} {row.bytes:>7} bytes"
-        f"  epoch {row.epoch}  {row.path}"
+        f"  epoch {row.epoch}"
         for row in rows
     ]
+    if rows:
+        lines += [
+            "",
+            f"files: {out}/{{crashes,hangs}}/DIGEST/input",
+            f"more:  {_how(out, rows[0])}",
+        ]
     present.show(rows, lines or ["no crashes and no hangs"], as_json=json)
     return 0
+
+
+def _how(out: Path, row: CrashShown) -> str:
+    name = row.input[:_ID_SHOWN]
+    return f"symfleet crashes show {shlex.quote(str(out))} {name}   (or repro)"
 
 
 def show_crash(out: OutFolder, crash: CrashId, /, *, json: Json = False) -> int:
@@ -115,7 +127,7 @@ def _crash_lines(entry: CrashShown, command: tuple[str, ...], data: bytes) -> It
     yield f"parent     {entry.parent or '-'}"
     yield f"found      epoch {entry.epoch}, decision {entry.decision}"
     yield f"file       {entry.path}"
-    yield f"command    {' '.join(command)}"
+    yield f"command    {shlex.join(command)}"
     for offset in range(0, min(len(data), 256), 16):
         row = data[offset : offset + 16]
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
@@ -177,7 +189,7 @@ def _repro_lines(results: list[Reproduced]) -> Iterator[str]:
     for result in results:
         verdict = "reproduced" if result.reproduced else "NOT reproduced"
         now = signal_name(result.signal) if result.signal else result.outcome
-        yield f"{result.input[:_ID_SHOWN]}  {verdict}: {now}   {' '.join(result.command)}"
+        yield f"{result.input[:_ID_SHOWN]}  {verdict}: {now}   {shlex.join(result.command)}"
 
 
 def _find(rows: list[CrashRow], prefix: str) -> CrashRow:

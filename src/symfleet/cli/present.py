@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 import msgspec
 
+from symfleet.corpus.durable import io_failure
 from symfleet.errors import ExitCode, InternalError, SymfleetError
+
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def say(lines: Iterable[str]) -> None:
@@ -20,12 +24,16 @@ def say(lines: Iterable[str]) -> None:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    """Write unless whoever reads has gone: a closed terminal or pipe changes no exit code."""
+    """Write unless whoever reads has gone: a closed terminal or pipe changes no exit code.
+
+    A file that takes no more does (A2): raises IOFailure."""
     try:
         stream.write(text)
         stream.flush()
-    except OSError:
+    except OSError as error:
         mute(stream)
+        if error.errno in _NO_SPACE:
+            raise io_failure(error, "the output cannot be written", stream.name) from error
 
 
 def mute(stream: TextIO) -> None:
@@ -84,6 +92,24 @@ def show_error(error: SymfleetError, *, as_json: bool, debug: bool) -> ExitCode:
     ]
     _write(sys.stderr, "\n".join(lines) + "\n")
     return error.exit_code
+
+
+_OF_THE_HOST: Final = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
+    | {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EFBIG}
+    | {errno.ELOOP, errno.ENAMETOOLONG}
+)
+"""Errors of the system that no code of ours can rule out: rights, space, limits, the disk."""
+
+
+def lack_of_host(error: BaseException) -> SymfleetError | None:
+    """Make the error for a refusal of the operating system; None when it is something else."""
+    if not isinstance(error, OSError) or error.errno not in _OF_THE_HOST:
+        return None
+    where = str(error.filename or "this process")
+    failure = io_failure(error, "the system refuses what is needed", where)
+    failure.__cause__ = error
+    return failure
 
 
 def bug(error: BaseException) -> InternalError:

@@ -43,6 +43,8 @@ class Toolchain:
     major: int
     plugin: str
     runtime: str
+    headers: str
+    """Found before the C++ library's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,7 @@ def additions(request: Request, toolchain: Toolchain) -> list[str]:
     """
     added: list[str] = []
     if request.reads_source:
-        added.append("-D__SYMFLEET__=1")
+        added += ["-D__SYMFLEET__=1", "-isystem", toolchain.headers]
     if request.generates_code:
         added += [
             f"-fpass-plugin={toolchain.plugin}",

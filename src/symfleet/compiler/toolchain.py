@@ -49,17 +49,19 @@ def find_toolchain(environment: Mapping[str, str], ask_version: Callable[[str], 
             "the folder holds no symfleet-pass-N.so together with libsymfleet-rt.a",
             f"build symfleet again on a machine with llvm-N-dev, or set {NATIVE_VARIABLE}",
         )
+    headers = os.path.join(native_folder(environment), "include", "c++")
     path = environment.get("PATH", os.defpath)
     chosen = environment.get(CLANG_VARIABLE)
     if chosen:
-        return _chosen(chosen, path, passes, runtime, ask_version)
+        given, of_given = _chosen(chosen, path, passes, ask_version)
+        return Toolchain(given, of_given, passes[of_given], runtime, headers)
     for major in sorted(passes, reverse=True):
         clang = _which(f"clang-{major}", path) or _which(f"/usr/lib/llvm-{major}/bin/clang", path)
         if clang:
-            return Toolchain(clang, major, passes[major], runtime)
+            return Toolchain(clang, major, passes[major], runtime, headers)
     plain = _which("clang", path)
     if plain and (major := _major(plain, ask_version)) in passes:
-        return Toolchain(plain, major, passes[major], runtime)
+        return Toolchain(plain, major, passes[major], runtime, headers)
     built_for = ", ".join(str(major) for major in sorted(passes))
     raise ToolchainMissing(
         "no clang fits symfleet's compiler pass",
@@ -71,8 +73,8 @@ def find_toolchain(environment: Mapping[str, str], ask_version: Callable[[str], 
 
 
 def _chosen(
-    name: str, path: str, passes: Mapping[int, str], runtime: str, ask: Callable[[str], str]
-) -> Toolchain:
+    name: str, path: str, passes: Mapping[int, str], ask: Callable[[str], str]
+) -> tuple[str, int]:
     clang = _which(name, path)
     if clang is None:
         raise ToolchainMissing(
@@ -91,7 +93,7 @@ def _chosen(
             "name a clang of one of these versions, or build symfleet with "
             f"llvm-{major or 'N'}-dev",
         )
-    return Toolchain(clang, major, passes[major], runtime)
+    return clang, major
 
 
 def _passes(library: str) -> dict[int, str]:

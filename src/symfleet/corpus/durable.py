@@ -32,8 +32,12 @@ def io_failure(error: OSError, what: str, where: str) -> IOFailure:
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             hint = "free some space, then `symfleet resume` goes on where it stopped"
-        case errno.EACCES | errno.EPERM | errno.EROFS:
-            hint = "make the folder writable for this user"
+        case errno.EACCES | errno.EPERM:
+            hint = "let this user read and write it, and enter the folders above it"
+        case errno.EROFS:
+            hint = "the file system is read-only: mount it writable, or use another folder"
+        case errno.EMFILE | errno.ENFILE | errno.ENOMEM | errno.EAGAIN | errno.EFBIG:
+            hint = "raise the limit (`ulimit -a` shows those of this shell), then try again"
         case errno.EIO:
             hint = "check the disk (dmesg); `symfleet verify` tells whether anything is damaged"
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Final
 
@@ -103,7 +104,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     if hint is not None:
         yield f"hint       {hint}"
     if report.open_work and not (epoch is not None and epoch.running):
-        yield f"go on with `symfleet resume {out}`"
+        yield f"go on with `symfleet resume {shlex.quote(out)}`"
 
 
 def _launches(count: int) -> str:

@@ -7,6 +7,7 @@ deadline and names the holder.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -62,14 +63,17 @@ class CampaignLock:
                     raise self._busy(text) from None
                 self._clock.sleep(_POLL_S)
         holder = Holder(socket.gethostname(), os.getpid(), self._clock.wall())
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, msgspec.json.encode(holder), 0)
+        # A full disk must not keep anybody from the campaign: the text is for people only.
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, msgspec.json.encode(holder), 0)
         self._fd = fd
 
     def release(self) -> None:
         """Give the lock back. The file stays: removing it would let two jobs hold two files."""
         if self._fd is not None:
-            os.ftruncate(self._fd, 0)
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, 0)
             os.close(self._fd)
             self._fd = None
 

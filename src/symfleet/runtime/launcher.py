@@ -16,6 +16,7 @@ import contextlib
 import os
 import select
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,14 +27,20 @@ from symfleet import crash
 from symfleet.clock import Clock, SystemClock
 from symfleet.config.environment import crash_spec, inherited_environment, mpi_world_size
 from symfleet.config.model import CampaignConfig
-from symfleet.corpus.durable import make_folder
+from symfleet.corpus.durable import io_failure, make_folder
 from symfleet.engine import processes
 from symfleet.engine.capture import Capture
-from symfleet.errors import ExitCode, HostError, InternalError
+from symfleet.errors import ExitCode, HostError, InternalError, IOFailure
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.engines import engine_setup, find_program
-from symfleet.runtime.mpirun import find_mpirun, mpirun_command, remove_run_dirs, short_path
+from symfleet.runtime.mpirun import (
+    find_mpirun,
+    mpirun_command,
+    mpirun_environment,
+    remove_run_dirs,
+    short_path,
+)
 from symfleet.runtime.observer import LaunchObserver, Unobserved
 from symfleet.runtime.restarts import BeatWatch, RestartPolicy
 from symfleet.runtime.stop_signals import StopSignals
@@ -47,6 +54,8 @@ _LEAVE_S: Final = 15.0
 _READ_BYTES: Final = 1 << 16
 _TAIL_BYTES: Final = 2000
 _START_FAILURES_MAX: Final = 2
+_SEGMENT_BYTES: Final = 16 << 20
+"""What Open MPI's `sm` transport allocates for each rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +189,12 @@ class Launch:
         make_folder(run_dir)
         self._tail = b""
         used = (self._clock.monotonic() - self._began, self._executed)
-        files = short_path(run_dir)
-        plan = plans.write_plan(_plan(self._config, self._program, run_dir, os.getpid(), used))
+        try:
+            files = short_path(run_dir)
+            plan = plans.write_plan(_plan(self._config, self._program, run_dir, os.getpid(), used))
+        except OSError as error:
+            where = str(error.filename or run_dir)
+            raise io_failure(error, "a launch cannot be prepared", where) from error
         ranks = 1 + len(self._config.resources.slots_by_worker)
         crash.point("launcher.before_mpirun")
         child = processes.start_child(
@@ -189,6 +202,7 @@ class Launch:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            env=mpirun_environment(inherited_environment(), files),
         )
         try:
             heard, silent = self._supervise(child, run_dir, ranks)
@@ -217,7 +231,8 @@ class Launch:
             if self._signals.count > asked:
                 asked = self._signals.count
                 end_at = now + _HARD_STOP_S if asked > 1 else end_at
-                self._ask(run_dir, asked)
+                if not self._ask(run_dir, asked):
+                    return beats.heard, False
             if end_at is None and (run_dir / plans.OUTCOME).exists():
                 end_at = now + _LEAVE_S
             if end_at is not None and now >= end_at:
@@ -237,13 +252,20 @@ class Launch:
         beats.is_silent(plans.read_beat(run_dir), self._clock.monotonic())
         return beats.heard, False
 
-    def _ask(self, run_dir: Path, asked: int) -> None:
+    def _ask(self, run_dir: Path, asked: int) -> bool:
+        """Hand a request to the root; False when that cannot be written."""
         if asked == 1:
             self._tell(f"{self._signals.last}: finishing what runs; once more stops at once")
-            plans.write_visible(run_dir / plans.REQUEST, b"drain")
+            request = b"drain"
         else:
             self._tell(f"{self._signals.last}: stopping at once")
-            plans.write_visible(run_dir / plans.REQUEST, b"stop")
+            request = b"stop"
+        try:
+            plans.write_visible(run_dir / plans.REQUEST, request)
+        except OSError as error:
+            self._tell(f"the job cannot be asked to stop ({error.strerror}): it is ended")
+            return False
+        return True
 
     def _read_output(self, child: subprocess.Popen[bytes]) -> None:
         """Move mpirun's output into its log, and remember the last of it."""
@@ -313,11 +335,25 @@ class Launch:
             return
         self._start_failures += 1
         if self._start_failures >= _START_FAILURES_MAX:
+            self._check_space()
             raise HostError(
                 "mpirun cannot start the job",
                 where=self._mpirun,
                 why=end.tail.strip() or f"it ended with {end.exit_code}",
                 hint="`symfleet doctor` checks MPI on this host",
+            )
+
+    def _check_space(self) -> None:
+        """Raise IOFailure when the ranks' shared memory does not fit on the disk: MPI's own words
+        for that name no disk."""
+        needed = _SEGMENT_BYTES * (1 + len(self._config.resources.slots_by_worker))
+        free = shutil.disk_usage(self._out).free
+        if free < needed:
+            raise IOFailure(
+                "the job cannot start: the disk is full",
+                where=str(self._out),
+                why=f"{free >> 20} MiB are free there, a start needs {needed >> 20} MiB",
+                hint="free some space, then give the same command again: nothing is lost",
             )
 
     def _exit_code(self, after: EpochSummary) -> ExitCode:

@@ -7,12 +7,13 @@ speed and say so below.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from symfleet.errors import HostError
 _SOCKET_PATH_MAX: Final = 60
 """Longest run folder for which PMIx's socket names stay below the 108 bytes of `sun_path`."""
 LINK_NOTE: Final = "link"
+_LINK_PREFIX: Final = "symfleet-"
 
 
 def find_mpirun(path: str) -> str:
@@ -58,6 +60,11 @@ def mpirun_command(mpirun: str, ranks: int, files: Path, plan: Path) -> list[str
     return [*command, sys.executable, "-m", "symfleet.runtime.rank", str(plan)]
 
 
+def mpirun_environment(environment: Mapping[str, str], files: Path) -> dict[str, str]:
+    """Return mpirun's environment: without a HOME (cron, services, `env -i`) it starts nothing."""
+    return {"HOME": str(files), **environment}
+
+
 def short_path(run_dir: Path) -> Path:
     """Return a path of the run folder that is short enough for socket names.
 
@@ -65,11 +72,24 @@ def short_path(run_dir: Path) -> Path:
     run folder, so that whoever removes the folder removes the link."""
     if len(os.fsencode(run_dir)) <= _SOCKET_PATH_MAX:
         return run_dir
-    folder = Path(tempfile.mkdtemp(prefix="symfleet-"))
+    _remove_dead_links(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=_LINK_PREFIX))
     (run_dir / LINK_NOTE).write_text(str(folder))
     link = folder / "run"
     link.symlink_to(run_dir)
     return link
+
+
+def _remove_dead_links(parent: Path) -> None:
+    """Remove links of launches that were killed and whose output folder is gone: nobody else will.
+
+    A run folder is made before its link, so a link that leads nowhere is nobody's."""
+    for folder in parent.glob(f"{_LINK_PREFIX}*"):
+        link = folder / "run"
+        if link.is_symlink() and not link.exists():
+            with contextlib.suppress(OSError):
+                link.unlink()
+                folder.rmdir()
 
 
 def remove_run_dirs(parent: Path, keep: Sequence[Path] = ()) -> None:

@@ -67,10 +67,16 @@ class EpochOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def write_visible(path: Path, data: bytes) -> None:
-    """Replace `path` in one step. Not durable: everything here dies with the launch."""
+    """Replace `path` in one step; raise OSError. Not durable: everything here dies with the
+    launch."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_bytes(data)
-    unfinished.replace(path)
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+        raise
 
 
 def write_plan(plan: EpochPlan) -> Path:
@@ -86,10 +92,11 @@ def read_plan(path: Path) -> EpochPlan:
 
 
 def outcome_of_error(error: SymfleetError) -> EpochOutcome:
-    """Describe an error for the launcher."""
+    """Describe an error for the launcher, by the family that its class belongs to."""
+    families = (kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
     return EpochOutcome(
         exit_code=int(error.exit_code),
-        reason=type(error).__name__,
+        reason=next(families).__name__,
         what=error.what,
         where=error.where,
         why=error.why,

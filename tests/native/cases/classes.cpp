@@ -2,11 +2,16 @@
 #include "case.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+static const char *path; // of the input: for cases that read it themselves
 
 static std::string text(const uint8_t *d, size_t n) { return std::string(d, d + n); }
 
@@ -58,9 +63,67 @@ static void vector_sort(const uint8_t *d, size_t) {
   if (v[0] == 1 && v[3] == 250)
     hit();
 }
+static void string_compare(const uint8_t *d, size_t) {
+  std::string s = text(d, 9), prefix = "GET /";
+  if (s.compare(0, prefix.size(), prefix) == 0 && s.back() == '!')
+    hit();
+}
+static void string_pieces(const uint8_t *d, size_t n) {
+  std::string s = text(d, n), key = s.substr(0, 3), all;
+  all.append(key).append("=").append(s, 3, 4);
+  if (all == "key=four")
+    hit();
+}
+static void string_search(const uint8_t *d, size_t n) {
+  std::string s = text(d, n);
+  if (s.rfind('/') == 9 && s.find_first_of("?#") == 2 && s.find_last_not_of("/A?#") == 5)
+    hit();
+}
+static void string_number(const uint8_t *d, size_t) {
+  try {
+    if (std::stoi(text(d, 5)) == 40712)
+      hit();
+  } catch (const std::logic_error &) {
+  }
+}
+static void stream_lines(const uint8_t *, size_t) {
+  std::ifstream in(path);
+  std::string line;
+  if (std::getline(in, line) && line == "one")
+    hit();
+}
+static void stream_characters(const uint8_t *, size_t) {
+  std::ifstream in(path, std::ios::binary);
+  char block[4];
+  int c = in.get();
+  if (c == 'c' && in.peek() == 'p' && in.read(block, 4) && block[3] == 'z')
+    hit();
+}
+static void stream_whole(const uint8_t *, size_t) {
+  std::ifstream in(path);
+  std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (all.compare(2, 5, "whole") == 0)
+    hit();
+}
+static void stream_buffer(const uint8_t *, size_t) {
+  std::ifstream in(path);
+  std::stringstream copy;
+  copy << in.rdbuf();
+  if (copy.str().find("rdbuf") == 1)
+    hit();
+}
 
 static const test_case cases[] = {
-    {"string_equal", string_equal}, {"string_find", string_find}, {"map_lookup", map_lookup},
-    {"exception", exception},       {"virtual_call", virtual_call}, {"vector_sort", vector_sort},
+    {"string_equal", string_equal}, {"string_find", string_find},
+    {"string_compare", string_compare}, {"string_pieces", string_pieces},
+    {"string_search", string_search}, {"string_number", string_number},
+    {"map_lookup", map_lookup}, {"exception", exception}, {"virtual_call", virtual_call},
+    {"vector_sort", vector_sort}, {"stream_lines", stream_lines},
+    {"stream_characters", stream_characters}, {"stream_whole", stream_whole},
+    {"stream_buffer", stream_buffer},
 };
-MAIN(cases)
+
+int main(int argc, char **argv) {
+  path = argc == 3 ? argv[2] : nullptr;
+  return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
+}

@@ -104,12 +104,15 @@ def test_an_invalid_result_decides_nothing_and_its_item_comes_first(lie: str) ->
     assert {k: v for k, v in faults.items() if k == "id_mismatches"} == mismatch
 
 
-@pytest.mark.guarantee("A1")
+@pytest.mark.guarantee("A6")
 def test_a_result_with_the_wrong_number_of_items_is_invalid() -> None:
     bench, work = working()
     item = honest(bench, work)
-    bench.turn(bench.result(work, [item, item]))
+    turn = bench.turn(bench.result(work, [item, item]))
     assert bench.faults()["invalid_results"] == {"inventory": 1}
+    assert not [op for op in turn.operations if isinstance(op, Decide)]
+    (release,) = [op for op in turn.operations if isinstance(op, Release)]
+    assert (release.cause, release.at_head) == ("invalid", True)
 
 
 def test_a_lost_child_is_noticed_by_the_digest_over_all() -> None:
