@@ -21,7 +21,7 @@ from psycopg.types.string import StrDumperUnknown
 
 from symfleet.ledger.postgres_address import LedgerAddress
 from symfleet.ledger.postgres_faults import guarded, refused_connection
-from symfleet.ledger.postgres_statements import IN_POSTGRES, SESSION, WRITING
+from symfleet.ledger.postgres_statements import IN_POSTGRES, LONG, SESSION, WRITING
 from symfleet.ledger.rows import Answer, Database
 from symfleet.types import CampaignId
 
@@ -29,6 +29,7 @@ from symfleet.types import CampaignId
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 _CONNECT_S: Final = 10
+_PORTAL_ROWS: Final = 512
 _TCP: Final = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -79,8 +80,8 @@ class PostgresCursor:
     def __init__(self, connection: PostgresConnection) -> None:
         self.connection: Database = connection
         self._session = connection
-        self._cursor: psycopg.Cursor[Any] | None = None
-        self._many: list[psycopg.Cursor[Any]] = []
+        self._cursor: psycopg.Cursor[Any] | psycopg.ServerCursor[Any] | None = None
+        self._many: list[psycopg.Cursor[Any] | psycopg.ServerCursor[Any]] = []
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> PostgresCursor:
         """Send one statement; its answer is read when it is asked for."""
@@ -120,7 +121,15 @@ class PostgresCursor:
             return self._cursor.fetchall()
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.fetchall())
+        assert self._cursor is not None
+        cursor = self._cursor
+        try:
+            with self._session.guarded():
+                yield from cursor
+        finally:
+            # Pages that nobody wants any more; on a lost connection they are gone.
+            with contextlib.suppress(psycopg.Error):
+                cursor.close()
 
     def close(self) -> None:
         """Let rows go that nobody wants any more."""
@@ -134,6 +143,7 @@ class PostgresConnection:
         self._raw = raw
         self._where = where
         self._pipeline: psycopg.Pipeline | None = None
+        self._portals = 0
         self.writes = 0
         """How many statements that may write were sent."""
 
@@ -145,10 +155,18 @@ class PostgresConnection:
         """Return a cursor."""
         return PostgresCursor(self)
 
-    def send(self, statement: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
-        """Send a statement that callers know by its text in `sql/*.sql`."""
+    def send(
+        self, statement: str, values: Sequence[Any]
+    ) -> psycopg.Cursor[Any] | psycopg.ServerCursor[Any]:
+        """Send a statement that callers know by its text in `sql/*.sql`. Long answers of a
+        transaction come in pages, as they are read."""
         self.writes += statement in WRITING
         with self.guarded():
+            if statement in LONG and self._pipeline is None and self.in_transaction:
+                self._portals += 1
+                portal = self._raw.cursor(name=f"rows_{self._portals}")
+                portal.itersize = _PORTAL_ROWS
+                return portal.execute(IN_POSTGRES[statement], values)
             return self._raw.execute(IN_POSTGRES[statement], values)
 
     def script(self, text: str) -> None:

@@ -47,6 +47,13 @@ WRITING: Final = frozenset(
     statement for statement in IN_POSTGRES if statement.startswith(("INSERT", "UPDATE", "DELETE"))
 )
 
+_AUDIT: Final = load("audit")
+LONG: Final = frozenset(
+    _AUDIT[name]
+    for name in ("frontier_rows", "suspect_rows", "leased_rows", "deferred_rows", "artefacts")
+)
+"""Statements whose answer grows with the campaign and is read row by row."""
+
 SESSION: Final = load("postgres/session")
 BATCHES: Final = load("postgres/batches")
 
