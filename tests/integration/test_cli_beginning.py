@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -40,7 +41,8 @@ class Desk:
 
     @property
     def explore(self) -> list[str]:
-        engine = f"{sys.executable} -S -E {PROGRAMS / 'none.py'} @@ @out"
+        program = str(PROGRAMS / "none.py")
+        engine = shlex.join([sys.executable, "-S", "-E", program, "@@", "@out"])
         words = ["explore", "-i", "seeds", "-o", "out", "--keep", "all", "--until-quiescent"]
         words += ["--env", f"RUNS={self.root / 'runs'}", "--env", "SECONDS=0"]
         words += ["--idle-window", "0.1", "--engine", "command", "--engine-command", engine]
