@@ -51,6 +51,14 @@ class SymfleetError(Exception):
         return "; ".join(parts)
 
 
+def parts_of(text: str) -> tuple[str, str, str, str]:
+    """Take what `str(error)` gave apart: what, where, why, what to do; "" for one that lacks."""
+    rest, _, hint = text.partition("; what to do: ")
+    rest, _, why = rest.partition("; why: ")
+    what, _, where = rest.partition("; where: ")
+    return what, where, why, hint
+
+
 class UserError(SymfleetError):
     """The command line or the configuration asks for something impossible."""
 

@@ -130,8 +130,8 @@ class SlotAddress:
 
 
 class Outcome(enum.StrEnum):
-    """Verdict of one execution of the target. STALLED and KILLED are not verdicts and never stand
-    in a decision: the work is done again."""
+    """Verdict of one execution of the target. STALLED and KILLED are not verdicts and never decide
+    an item: the work is done again. A child may have them until it is executed itself."""
 
     OK = "ok"
     CRASH = "crash"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import symfleet
+from symfleet.errors import IOFailure, parts_of
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.highwater import HIGHWATER_NAME
 
@@ -39,7 +41,8 @@ class Desk:
 
     @property
     def explore(self) -> list[str]:
-        engine = f"{sys.executable} -S -E {PROGRAMS / 'none.py'} @@ @out"
+        program = str(PROGRAMS / "none.py")
+        engine = shlex.join([sys.executable, "-S", "-E", program, "@@", "@out"])
         words = ["explore", "-i", "seeds", "-o", "out", "--keep", "all", "--until-quiescent"]
         words += ["--env", f"RUNS={self.root / 'runs'}", "--env", "SECONDS=0"]
         words += ["--idle-window", "0.1", "--engine", "command", "--engine-command", engine]
@@ -108,3 +111,18 @@ def test_a_campaign_whose_ledger_is_gone_is_not_begun_anew(desk: Desk) -> None:
         ended = desk.run(words)
         assert ended.code == 70
         assert "had a ledger" in ended.error["why"]
+
+
+def test_a_campaign_that_had_to_stop_says_why_in_four_parts(desk: Desk) -> None:
+    words = desk.explore
+    words[words.index("--engine-command") + 1] = "/nowhere/engine @@ @out"
+    ended = desk.run(words)
+    assert ended.code == 69
+    assert "/nowhere/engine" in ended.error["why"]
+    assert all(ended.error.values())
+
+
+def test_the_parts_of_an_error_are_found_again_in_its_text() -> None:
+    error = IOFailure("full", where="a/b", why="no space", hint="free some; then go on")
+    assert parts_of(str(error)) == ("full", "a/b", "no space", "free some; then go on")
+    assert parts_of("quiescent") == ("quiescent", "", "", "")

@@ -14,12 +14,7 @@ bool GoalPolicy::backOff(std::unordered_map<uint64_t, uint32_t> &counts, uint64_
   return before < always || std::has_single_bit(before);
 }
 
-bool GoalPolicy::admit(uint64_t context) {
-  if (visits.size() >= EntriesMax)
-    visits.clear();
-  uint32_t before = visits[context]++;
-  return before < AlwaysTried || std::has_single_bit(before);
-}
+bool GoalPolicy::admit(uint64_t context) { return backOff(visits, context, AlwaysTried); }
 
 bool GoalPolicy::admitLead(uint64_t context) { return backOff(follows, context, AlwaysFollows); }
 

@@ -15,7 +15,8 @@ namespace sf {
 /// Memory of one process over its executions. It only saves work: forgetting
 /// everything (which it does when it is full) changes no answer. It never
 /// closes a branch: after its first visits a context is tried again at each
-/// 2^k-th, and a refutation holds for one slice.
+/// 2^k-th, thorough searches (search.h) ask for no admission, and a
+/// refutation holds for one slice.
 class GoalPolicy {
 public:
   /// Count a visit of a goal in its context; answers whether to try it.
@@ -26,8 +27,8 @@ public:
 
   /// The outcome of an equal goal and slice, if known.
   struct Known {
-    const char *how; // which step met it; null: it was refuted
-    Assignment assignment;
+    const char *how;       // which step met it; null: it was refuted
+    Assignment assignment; // if refuted, what meets the goal without the slice
   };
   const Known *recall(uint64_t query) const;
   void remember(uint64_t query, Known known);
@@ -37,7 +38,6 @@ public:
 
 private:
   static constexpr size_t EntriesMax = 1u << 20;
-  static constexpr uint32_t AlwaysVisits = 16;
   static constexpr uint32_t AlwaysFollows = 4;
   // Small programs reach the same branch by other ways more often than a few
   // times before one of these ways is the interesting one.

@@ -24,10 +24,18 @@ from symfleet.config.environment import (
 from symfleet.config.model import CampaignConfig
 from symfleet.config.resolve import resolve
 from symfleet.doctor.target import check_seeds, check_target
-from symfleet.errors import ExitCode
+from symfleet.errors import (
+    ExitCode,
+    HostError,
+    IntegrityError,
+    IOFailure,
+    SymfleetError,
+    parts_of,
+)
 from symfleet.ledger.opener import has_ledger
 from symfleet.observe.display import LaunchDisplay, Look
 from symfleet.observe.lines import summary_lines
+from symfleet.observe.report import Report
 
 ConfigFile = Annotated[
     Path | None,
@@ -105,7 +113,33 @@ def _absolute(config: CampaignConfig, program: Path, out: Path) -> CampaignConfi
 
 def _tell_end(out: Path, code: ExitCode, *, as_json: bool, quiet: bool) -> None:
     report = report_from_ledger(out)
+    failure = _failure_of(report, code, out)
     if as_json:
-        present.show_json({"exit_code": int(code), "report": report})
-    elif not quiet:
+        told = {} if failure is None else present.error_document(failure)
+        present.show_json({"exit_code": int(code), "report": report, **told})
+        return
+    if not quiet:
         present.say(["", *summary_lines(report, str(out))])
+    if failure is not None:
+        present.show_error(failure, as_json=False, debug=False)
+
+
+def _failure_of(report: Report, code: ExitCode, out: Path) -> SymfleetError | None:
+    """Return why an epoch that was closed in good order had to end, None when it did not have to.
+
+    The ledger keeps the story of an error as one text; here it gets its four parts again."""
+    families = {
+        ExitCode.HOST: HostError,
+        ExitCode.INTEGRITY: IntegrityError,
+        ExitCode.IO: IOFailure,
+    }
+    family = families.get(code)
+    if family is None or report.epoch is None:
+        return None
+    what, where, why, hint = parts_of(report.epoch.reason or "")
+    return family(
+        what if where or why else "the campaign had to stop",
+        where=where or str(out),
+        why=why or what,
+        hint=hint or f"mend the cause, then `symfleet resume {out}` goes on: nothing is lost",
+    )

@@ -77,7 +77,6 @@ LIES: dict[str, tuple[str, Any]] = {
     ),
     "not a verdict": ("outcome", lambda i: {"outcome": Outcome.STALLED}),
     "direction": ("range", lambda i: {"children": first_child(i, direction=2)}),
-    "child outcome": ("range", lambda i: {"children": first_child(i, outcome=Outcome.KILLED)}),
 }
 
 
@@ -102,6 +101,18 @@ def test_an_invalid_result_decides_nothing_and_its_item_comes_first(lie: str) ->
     assert faults["invalid_results"] == {reason: 1}
     mismatch = {"id_mismatches": {reason: 1}} if reason.endswith("_id") else {}
     assert {k: v for k, v in faults.items() if k == "id_mismatches"} == mismatch
+
+
+@pytest.mark.parametrize("outcome", [Outcome.STALLED, Outcome.KILLED])
+def test_a_child_without_a_verdict_is_judged_by_its_own_execution(outcome: Outcome) -> None:
+    """A target that sleeps or kills itself on one child must not cost its parent the result."""
+    bench, work = working()
+    item = honest(bench, work)
+    said = msgspec.structs.replace(item, children=first_child(item, outcome=outcome))
+    turn = bench.turn(bench.result(work, [said]))
+    (decide,) = [op for op in turn.operations if isinstance(op, Decide)]
+    assert outcome in {child.outcome for child in decide.children}
+    assert "invalid_results" not in bench.faults()
 
 
 @pytest.mark.guarantee("A6")
