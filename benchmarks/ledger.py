@@ -4,7 +4,10 @@ The baseline is what a job queue on a file system does for each record: write a 
 fsync it, rename it, fsync the folder. Both run in turn in the same process on the same disk, so
 that the ratio says something on any machine.
 
-    python benchmarks/ledger.py [--quick] [--folder DIR] [--json FILE]
+    python benchmarks/ledger.py [--quick] [--folder DIR] [--json FILE] [--postgres]
+
+With --postgres: the same turns on a private PostgreSQL server on that disk, against SQLite and
+against one row a transaction on the server.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import json
 import os
 import platform
+import secrets
 import shutil
 import sqlite3
 import statistics
@@ -21,18 +25,22 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from symfleet.clock import SystemClock
-from symfleet.ledger import opener
+from symfleet.ledger import opener, postgres_opener
+from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.row_reading import RowReading
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.protocol.operations import Admit, Claim, Claimed, Decide, Decided, Lease, Release
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
-from symfleet.types import Keep, WorkState
+from symfleet.testing.postgres_cluster import Cluster, programs
+from symfleet.types import CampaignId, Keep, WorkState
 
 BATCH = 64
+Owned = SqliteLedger | PostgresLedger
+Make = Callable[[Path], Owned]
 CHILD_BYTES = 1024
 
 
@@ -61,16 +69,29 @@ def create(out: Path) -> SqliteLedger:
     return ledger
 
 
+def on_server(url: str) -> Make:
+    """Return how to make such a campaign on a server."""
+
+    def make(out: Path) -> PostgresLedger:
+        row = replace(campaign_row(Keep.ALL), campaign=CampaignId(secrets.token_hex(16)))
+        ledger = postgres_opener.create(out, row, REQUEST, SystemClock(), url)
+        ledger.open_epoch(epoch_request())
+        assert ledger.register_source("seeds", "/s", "bench") == 1
+        return ledger
+
+    return make
+
+
 def own(out: Path) -> SqliteLedger:
     """Open an existing ledger as its owner."""
     return opener.open_owner(out, REQUEST, SystemClock())
 
 
 @contextmanager
-def owned(folder: Path, items: int) -> Iterator[SqliteLedger]:
+def owned(folder: Path, items: int, make: Make = create) -> Iterator[Owned]:
     """A ledger with pending items."""
     out = Path(tempfile.mkdtemp(dir=folder))
-    ledger = create(out)
+    ledger = make(out)
     for start in range(0, items, 1000):
         ledger.run([Admit(1, tuple(admission(b"item %d" % n) for n in range(start, start + 1000)))])
         ledger.checkpoint()
@@ -81,7 +102,7 @@ def owned(folder: Path, items: int) -> Iterator[SqliteLedger]:
         shutil.rmtree(out)
 
 
-def claim(ledger: SqliteLedger, amount: int) -> tuple[Lease, ...]:
+def claim(ledger: Owned, amount: int) -> tuple[Lease, ...]:
     """Lease rows."""
     (answer,) = ledger.run([Claim(0, amount)]).answers
     assert isinstance(answer, Claimed)
@@ -89,17 +110,19 @@ def claim(ledger: SqliteLedger, amount: int) -> tuple[Lease, ...]:
     return answer.leases
 
 
-def rate_of_transitions(folder: Path, seconds: float) -> float:
-    """Claim and give back in turns of BATCH rows; return state changes per second."""
-    with owned(folder, 20_000) as ledger:
+def rate_of_transitions(
+    folder: Path, seconds: float, batch: int = BATCH, make: Make = create
+) -> float:
+    """Claim and give back in turns of `batch` rows; return state changes per second."""
+    with owned(folder, 20_000, make) as ledger:
         done = 0
         end = time.perf_counter() + seconds
         start = time.perf_counter()
         while time.perf_counter() < end:
-            leases = claim(ledger, BATCH)
+            leases = claim(ledger, batch)
             ledger.run([Release(lease.work_id, lease.token, "given_back") for lease in leases])
             ledger.checkpoint()
-            done += 2 * BATCH
+            done += 2 * batch
         return done / (time.perf_counter() - start)
 
 
@@ -121,12 +144,12 @@ def rate_of_decisions(folder: Path, seconds: float) -> float:
         return done / spent
 
 
-def rate_of_results(folder: Path, seconds: float, batch: int) -> float:
+def rate_of_results(folder: Path, seconds: float, batch: int, make: Make = create) -> float:
     """Claim and decide with two new children of 1 KiB each; return durable results per second.
 
     Making the results is the engines' work and is not timed.
     """
-    with owned(folder, 1000) as ledger:
+    with owned(folder, 1000, make) as ledger:
         done = serial = 0
         spent = 0.0
         while spent < seconds:
@@ -253,14 +276,61 @@ def compared(figure: Figure, baseline: Figure) -> Figure:
     return Figure(**(asdict(figure) | {"against": baseline.name, "ratio": ratio}))
 
 
+def postgres_figures(folder: Path, repetitions: int, seconds: float) -> list[Figure]:
+    """Measure turns on a private server whose files are on the same disk."""
+    bin_folder = programs()
+    assert bin_folder is not None, "no PostgreSQL server is installed"
+    # Beside our own folder: the server runs as another user, who may not enter that one.
+    cluster = Cluster(bin_folder, home=folder.parent)
+    try:
+        make = on_server(cluster.url)
+
+        def moves(name: str, batch: int, make: Make) -> Figure:
+            return measured(
+                f"claim + give back, {batch} a turn, {name}",
+                "transitions/s",
+                repetitions,
+                lambda: rate_of_transitions(folder, seconds, batch, make),
+            )
+
+        def results(name: str, batch: int, make: Make) -> Figure:
+            return measured(
+                f"results, {batch} a turn, {name}",
+                "results/s",
+                repetitions,
+                lambda: rate_of_results(folder, seconds, batch, make),
+            )
+
+        single, sqlite = moves("PostgreSQL", 1, make), moves("SQLite", BATCH, create)
+        one, beside = results("PostgreSQL", 1, make), results("SQLite", BATCH, create)
+        return [
+            single,
+            compared(moves("PostgreSQL", BATCH, make), single),
+            compared(sqlite, single),
+            one,
+            compared(results("PostgreSQL", BATCH, make), one),
+            compared(beside, one),
+        ]
+    finally:
+        cluster.stop()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one repetition of 0.7 s each")
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
+    parser.add_argument("--postgres", action="store_true", help="measure a PostgreSQL server")
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     options = parser.parse_args()
     repetitions, seconds = (1, 0.7) if options.quick else (5, 4.0)
     folder = Path(tempfile.mkdtemp(prefix="ledger-benchmark-", dir=options.folder))
+    if options.postgres:
+        try:
+            figures = postgres_figures(folder, repetitions, seconds)
+        finally:
+            shutil.rmtree(folder)
+        report(figures, options.json)
+        return
     try:
         file_moves = measured(
             "one file a transition",

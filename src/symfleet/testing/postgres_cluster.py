@@ -29,10 +29,12 @@ def programs() -> Path | None:
 class Cluster:
     """One server with fsync on. `stop` ends it and removes its files."""
 
-    def __init__(self, bin_folder: Path) -> None:
+    def __init__(self, bin_folder: Path, home: Path | None = None) -> None:
+        """Make and start it, its files below `home`."""
         self._bin = bin_folder
         # In memory where that is possible; a short path, because a socket has room for 107 bytes.
-        home = _MEMORY if os.access(_MEMORY, os.W_OK) else Path("/tmp")  # noqa: S108
+        if home is None:
+            home = _MEMORY if os.access(_MEMORY, os.W_OK) else Path("/tmp")  # noqa: S108
         self.folder = Path(tempfile.mkdtemp(prefix="symfleet-pg-", dir=home))
         self._user: str | None = None
         if os.geteuid() == 0:
