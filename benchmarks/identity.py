@@ -113,8 +113,8 @@ LIBRARIES: Final = (
     ),
     Library(
         "jansson",
-        ("{source}/configure CC={cc} CFLAGS={level} --disable-silent-rules", "make -j2"),
-        ("make check",),
+        _cmake("-DJANSSON_BUILD_DOCS=OFF"),
+        (_CTEST,),
     ),
     Library(
         "tinyxml2", ("make -j2 CXX={cxx} CXXFLAGS={level} xmltest",), ("./xmltest",), in_source=True
@@ -179,7 +179,7 @@ def build(library: Library, upstream: Path, compilers: Path, level: str, folder:
         "cc": str(compilers / "cc"),
         "cxx": str(compilers / "c++"),
         "level": level,
-        "input": str(folder.parent / "input"),
+        "input": str(folder.parents[1] / "input"),  # one path for both: programs print it
     }
     begun = time.monotonic()
     built = Built(library, folder, fields, 0.0)
