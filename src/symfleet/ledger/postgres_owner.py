@@ -16,8 +16,9 @@ from symfleet.ledger.postgres_statements import SESSION
 
 _T = TypeVar("_T")
 
-RECONNECT_S: Final = 60.0
-"""How long an owner tries to come back: a server's restart with its recovery fits."""
+RECONNECT_S: Final = 12.0
+"""How long an owner tries to come back. Meanwhile its job hears nothing of it, and ranks that hear
+nothing for 15 s end: it gives up, and says why, before they do."""
 
 _POLL_S: Final = 0.02
 _POLL_MAX_S: Final = 1.0
