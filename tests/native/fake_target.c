@@ -213,6 +213,26 @@ static void unstable(void) {
   edge(200 + (unsigned)(now.tv_nsec / 1000) % 1000);
 }
 
+/* What to kill, which run of all, and a file that counts the runs by its size: one run dies by
+ * SIGKILL half way, as by somebody's hand, alone or after its fork server. */
+static void victim(const char *order) {
+  char whom[8], counter[512];
+  int which = 0;
+  if (sscanf(order, "%7[a-z]:%d:%511s", whom, &which, counter) != 3)
+    exit(9);
+  equals(0, 8, 'v', 90);
+  int fd = open(counter, O_CREAT | O_WRONLY | O_APPEND, 0600);
+  if (fd < 0 || write(fd, ".", 1) != 1)
+    exit(9);
+  if (lseek(fd, 0, SEEK_END) == which) {
+    if (strcmp(whom, "server") == 0)
+      kill(getppid(), SIGKILL);
+    raise(SIGKILL);
+  }
+  close(fd);
+  equals(1, 8, 'w', 92);
+}
+
 static void work(const char *what) {
   edge(1);
   if (strcmp(what, "magic") == 0)
@@ -255,6 +275,8 @@ static void work(const char *what) {
   else if (strcmp(what, "flood") == 0)
     for (;;)
       printf("%0512d\n", 0);
+  else if (strncmp(what, "victim:", 7) == 0)
+    victim(what + 7);
   else if (strcmp(what, "killserver") == 0)
     kill(getppid(), SIGKILL);
   else if (strcmp(what, "removes") == 0)

@@ -2,16 +2,28 @@
 
 namespace sf {
 
+/// A signal from outside says nothing about the input, and what the run did
+/// until then is no coverage of it. What is killed this often kills itself.
+constexpr unsigned KilledAttempts = 4;
+
 RunResult Candidates::runOnce(std::span<const uint8_t> bytes, sf_mode mode, bool solitary,
                               Edges &edges) {
   // A real clock in `novel`: a program that waits for time to pass would hang.
   uint32_t flags = SF_PIN_PID | SF_PIN_RANDOM;
   if (keep == Keep::All)
     flags |= SF_PIN_TIME;
-  input.write(bytes);
-  table.reset(server.edges(), input, flags);
-  ++executions;
-  RunResult result = server.run(mode, solitary, waiting);
+  // Before every attempt: one that was cut off has left its traces.
+  auto prepare = [&] {
+    input.write(bytes);
+    table.reset(server.edges(), input, flags);
+    ++executions;
+  };
+  RunResult result;
+  for (unsigned attempt = 0; attempt < KilledAttempts; ++attempt) {
+    result = server.run(mode, solitary, prepare, waiting);
+    if (result.outcome != Outcome::Killed)
+      break;
+  }
   edges = edgesOf(table.edges(server.edges()));
   return result;
 }

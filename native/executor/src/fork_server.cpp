@@ -272,11 +272,13 @@ ForkServer::Read ForkServer::readExactly(void *buffer, size_t size, int timeoutM
   return Read::Done;
 }
 
-RunResult ForkServer::run(sf_mode mode, bool solitary, const std::function<void()> &waiting) {
+RunResult ForkServer::run(sf_mode mode, bool solitary, const std::function<void()> &prepare,
+                          const std::function<void()> &waiting) {
   RunResult result;
   for (int restart = 0; restart <= RestartsMax; ++restart) {
     if (server < 0)
       start();
+    prepare();
     if (attempt(mode, solitary, waiting, result))
       return result;
     stop(); // it died, or could not fork; whatever ran has gone with it

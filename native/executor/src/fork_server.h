@@ -41,9 +41,11 @@ public:
   uint32_t edges() const;
 
   /// Run the target on the bytes in the input file. `solitary` doubles the wall
-  /// limit and makes reaching it a HANG whatever the CPU time. `waiting` is
-  /// called every few milliseconds of a long run.
-  RunResult run(sf_mode mode, bool solitary, const std::function<void()> &waiting);
+  /// limit and makes reaching it a HANG whatever the CPU time. `prepare` is
+  /// called before each attempt, for a fork server that died is started again;
+  /// `waiting` every few milliseconds of a long run.
+  RunResult run(sf_mode mode, bool solitary, const std::function<void()> &prepare,
+                const std::function<void()> &waiting);
 
   pid_t pid() const { return server; }
 

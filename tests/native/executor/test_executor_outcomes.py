@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,6 +106,31 @@ def test_a_fork_server_that_was_killed_is_started_again(
     assert second.done.outcome == "ok"
     executor.close()
     none_left(own_target)
+
+
+@pytest.mark.parametrize("keep", ["all", "novel"])
+@pytest.mark.parametrize("whom", ["run", "server"])
+def test_a_run_that_is_killed_once_leaves_no_trace(
+    start: Start, fake_target: str, tmp_path: Path, whom: str, keep: str
+) -> None:
+    def answer(which: int) -> tuple[object, ...]:
+        executor = start()
+        order = f"victim:{whom}:{which}:{tmp_path / f'runs-{which}'}"
+        executor.hello([fake_target, order, "@@"], keep=keep)
+        given = executor.run(SEED)
+        executor.close()
+        done = given.done
+        found = [
+            (child.input, child.outcome, child.edges, child.unstable) for child in given.children
+        ]
+        said = (done.outcome, done.edges, done.unstable, done.rows, done.events, done.generated)
+        return (sorted(found), said, done.flips)
+
+    calm = answer(0)
+    runs = (tmp_path / "runs-0").stat().st_size
+    assert runs >= 4
+    for which in range(1, runs + 1):
+        assert answer(which) == calm, f"run {which} of {runs} was killed"
 
 
 def test_unstable_edges_are_counted_and_left_out(ask: Callable[..., Any]) -> None:
