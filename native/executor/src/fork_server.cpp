@@ -138,21 +138,24 @@ void ForkServer::start() {
   fromServer = FileDescriptor(status[0]);
   FileDescriptor statusWrite(status[1]);
 
+  const pid_t executor = ::getpid();
   server = ::fork();
   if (server < 0)
     throw Failure(FailureReason::NoMemory, "cannot fork: " + std::string(std::strerror(errno)),
                   "free memory or processes on this host");
   if (server == 0)
-    become(commandRead.get(), statusWrite.get());
+    become(executor, commandRead.get(), statusWrite.get());
   commandRead.reset();
   statusWrite.reset();
   handshake();
 }
 
 /// In the new process: limits, descriptors, exec.
-void ForkServer::become(int command, int status) {
+void ForkServer::become(pid_t executor, int command, int status) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != executor) // the signal would never come
+    ::_exit(127);
   ::personality(ADDR_NO_RANDOMIZE);
   limitResource(RLIMIT_CORE, 0);
   limitResource(RLIMIT_FSIZE, limits.outputKib * 1024);

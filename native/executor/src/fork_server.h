@@ -59,7 +59,7 @@ private:
   void resolveTarget();
   void start();
   void stop();
-  [[noreturn]] void become(int command, int status);
+  [[noreturn]] void become(pid_t executor, int command, int status);
   void handshake();
   [[noreturn]] void explainDeath(bool timedOut);
   std::string outputHead() const;
