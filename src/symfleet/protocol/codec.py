@@ -73,6 +73,9 @@ KINDS: Final[tuple[type[Message], ...]] = (
     messages.Refuse,
     messages.Prepare,
     messages.Vote,
+    messages.Turn,
+    messages.TurnAnswer,
+    messages.SlotsSeen,
 )
 assert set(KINDS) == set(get_args(AnyMessage)), "every message has a kind"
 

@@ -292,6 +292,31 @@ class Vote(Message, frozen=True, tag="vote"):
     reason: str
 
 
+class Turn(Message, frozen=True, tag="turn"):
+    """A piece of a coordinator's turn, for the owner of the ledger. `number` counts the turns of
+    this coordinator from 1; `data` is piece `piece` of `pieces` of the encoded operations."""
+
+    number: int
+    piece: int
+    pieces: int
+    data: bytes
+
+
+class TurnAnswer(Message, frozen=True, tag="turn_answer"):
+    """A piece of the owner's answer to the Turn of that number."""
+
+    number: int
+    piece: int
+    pieces: int
+    data: bytes
+
+
+class SlotsSeen(Message, frozen=True, tag="slots_seen"):
+    """What a coordinator's slots look like, for the root's status: an encoded snapshot."""
+
+    data: bytes
+
+
 AnyMessage = (
     Hello
     | Ready
@@ -312,4 +337,7 @@ AnyMessage = (
     | Refuse
     | Prepare
     | Vote
+    | Turn
+    | TurnAnswer
+    | SlotsSeen
 )
