@@ -50,6 +50,7 @@ from symfleet.protocol.operations import (
     SetSource,
     SinkRow,
     StoreInputs,
+    TakeOver,
     TurnAnswers,
 )
 from symfleet.types import (
@@ -211,6 +212,7 @@ class MemoryLedger(MemoryFrontier, MemoryDecisions, MemoryEnding):
             answers=tuple(answers),
             open_work=sum(work.is_open for work in self._tables.work.values()),
             pending=self._count(WorkState.PENDING),
+            leased=self._count(WorkState.LEASED),
             changes=self._changes,
             last_artefact=len(self._tables.artefacts),
             unpublished=self._unpublished(),
@@ -250,6 +252,8 @@ class MemoryLedger(MemoryFrontier, MemoryDecisions, MemoryEnding):
                 return self._mark(operation)
             case AuditLeases():
                 return self._audit_leases(operation)
+            case TakeOver():
+                return self._take_over(operation)
             case CommitQuiescence():
                 return self._quiesce(operation)
             case RecordAck():

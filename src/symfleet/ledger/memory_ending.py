@@ -25,6 +25,8 @@ from symfleet.protocol.operations import (
     RecordAck,
     Release,
     SetSource,
+    TakenOver,
+    TakeOver,
 )
 from symfleet.types import (
     FencingToken,
@@ -91,6 +93,22 @@ class MemoryEnding(MemoryRows):
         self._bump_changes(1)
         return Blamed(changed=True, blames=len(blamed_by), poisoned=poisoned)
 
+    def _take_over(self, take: TakeOver) -> TakenOver:
+        epoch, coordinator = self._live_epoch().epoch, take.coordinator
+        name = planning.coordinator_name(coordinator)
+        self._journal.put(self._tables.acks, (epoch, coordinator), Ack(0, 0, (name,)))
+        taken = [
+            work
+            for work in self._tables.work.values()
+            if (work.state, work.epoch, work.coordinator) == (WorkState.LEASED, epoch, coordinator)
+        ]
+        for work in taken:
+            self._journal.set(work, state=WorkState.PENDING)
+        self._bump_changes(len(taken))
+        if taken:
+            self._fault(coordinator, "leases_recovered", "takeover", len(taken))
+        return TakenOver(len(taken))
+
     # ---- sources, sinks, end --------------------------------------------------------------------
 
     def _set_source(self, change: SetSource) -> Counted:
@@ -152,7 +170,8 @@ class MemoryEnding(MemoryRows):
             (epoch.epoch, ack.coordinator),
             Ack(ack.acknowledged, ack.total, ack.missing),
         )
-        self._journal.set(epoch, idle_window_s=ack.idle_window_s)
+        if ack.coordinator == 0:
+            self._journal.set(epoch, idle_window_s=ack.idle_window_s)
         return Counted()
 
     def _close_epoch(self, close: CloseEpoch) -> Counted:

@@ -54,6 +54,9 @@ class MemoryFrontier(MemoryRows):
         return True
 
     def _claim(self, claim: Claim) -> Claimed:
+        epoch = self._live_epoch().epoch
+        if claim.coordinator and (epoch, claim.coordinator) in self._tables.acks:
+            raise planning.coordinator_left(epoch, claim.coordinator)
         leased = {
             work.state_id for work in self._tables.work.values() if work.state is WorkState.LEASED
         }

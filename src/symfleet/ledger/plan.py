@@ -71,6 +71,11 @@ def rest_place(row: int) -> int:
     return _REST_PLACE + row
 
 
+def coordinator_name(coordinator: int) -> str:
+    """Return how people are told about a coordinator that is lost."""
+    return f"coordinator {coordinator}"
+
+
 def head_place(changes: int) -> int:
     """Return a place before all rows that have one now."""
     return _HEAD_PLACE - changes
@@ -337,6 +342,16 @@ def after_quiescence(epoch: Epoch) -> DataError:
         where=f"epoch {epoch}",
         why="work cannot appear after the vote was committed",
         hint="leave it unmarked: it is the first work of the next epoch",
+    )
+
+
+def coordinator_left(epoch: Epoch, coordinator: int) -> DataError:
+    """L2: a coordinator whose leases were taken over, or that has closed, leases nothing more."""
+    return DataError(
+        "this coordinator has left the epoch",
+        where=f"{coordinator_name(coordinator)}, epoch {epoch}",
+        why="it was given up and its leases were taken over, or it has closed",
+        hint="end this process; the others go on",
     )
 
 

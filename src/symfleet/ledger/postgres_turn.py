@@ -236,6 +236,11 @@ class PostgresTurn(Turn):
             self._forget(row[2])
             self._gather("lease_works", *row)
 
+    def take_over(self, coordinator: int) -> int:
+        """Make all rows pending that a coordinator leased; what was read of rows is true no more."""
+        self._work.clear()
+        return super().take_over(coordinator)
+
     def change_one(self, statement: str, values: tuple[object, ...]) -> None:
         """Write exactly one row."""
         self.write_gathered()

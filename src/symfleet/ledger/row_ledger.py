@@ -41,6 +41,7 @@ from symfleet.protocol.operations import (
     SetSource,
     SinkRow,
     StoreInputs,
+    TakeOver,
     TurnAnswers,
 )
 from symfleet.types import SinkKind, WorkId
@@ -145,6 +146,7 @@ class RowLedger(RowReading, ABC):
             answers=answers,
             open_work=standing.open_work,
             pending=standing.pending,
+            leased=standing.leased,
             changes=standing.changes,
             last_artefact=standing.artefacts,
             unpublished=standing.unpublished,
@@ -200,6 +202,8 @@ def carry_out(turn: Turn, operation: Operation) -> Answer:  # noqa: C901, PLR091
             return turn_ending.set_source(turn, operation)
         case AuditLeases():
             return turn_ending.audit_leases(turn, operation)
+        case TakeOver():
+            return turn_giving_back.take_over(turn, operation)
         case CommitQuiescence():
             return turn_ending.commit_quiescence(turn, operation)
         case RecordAck():

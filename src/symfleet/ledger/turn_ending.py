@@ -117,11 +117,12 @@ def commit_quiescence(turn: Turn, commit: CommitQuiescence) -> Quiesced:
 
 
 def record_ack(turn: Turn, ack: RecordAck) -> Counted:
-    """Record which workers were acknowledged (Q4)."""
+    """Record which slots were acknowledged (Q4). The root measures the idle window."""
     epoch = turn.standing.epoch
     missing = json.dumps(ack.missing)
     turn.cursor.execute(_PUT_ACK, (epoch, ack.coordinator, ack.acknowledged, ack.total, missing))
-    turn.change_one(_SET_IDLE_WINDOW, (ack.idle_window_s, epoch))
+    if ack.coordinator == 0:
+        turn.change_one(_SET_IDLE_WINDOW, (ack.idle_window_s, epoch))
     return Counted()
 
 

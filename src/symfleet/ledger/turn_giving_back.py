@@ -1,13 +1,22 @@
-"""Releases, deferrals and blame of the SQLite store. Only the holder changes a row (L2)."""
+"""Releases, deferrals, blame and takeover in a store of rows. Only the holder changes a row (L2)."""
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from symfleet.ledger import plan as planning
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
-from symfleet.protocol.operations import Blame, Blamed, Changed, Defer, Release
+from symfleet.protocol.operations import (
+    Blame,
+    Blamed,
+    Changed,
+    Defer,
+    Release,
+    TakenOver,
+    TakeOver,
+)
 from symfleet.types import FencingToken, WorkId
 
 _SQL: Final = load("turn")
@@ -16,6 +25,8 @@ _RELEASE_WORK: Final = _SQL["release_work"]
 _PUT_BLAME: Final = _SQL["put_blame"]
 _COUNT_BLAMES: Final = _SQL["count_blames"]
 _BLAME_WORK: Final = _SQL["blame_work"]
+
+_PUT_ACK: Final = _SQL["put_ack"]
 
 _Held = tuple[int, int, int, int, int, int, str]
 
@@ -112,3 +123,17 @@ def blame(turn: Turn, blame: Blame) -> Blamed:
     token = (blame.token.epoch, blame.token.fence)
     turn.change_one(_BLAME_WORK, (state, blames, blame.detail, work, *token))
     return Blamed(changed=True, blames=blames, poisoned=poisoned)
+
+
+def take_over(turn: Turn, take: TakeOver) -> TakenOver:
+    """Take the leases of a lost coordinator, whose claims are refused from now on (L2)."""
+    standing, coordinator = turn.standing, take.coordinator
+    missing = json.dumps((planning.coordinator_name(coordinator),))
+    turn.cursor.execute(_PUT_ACK, (standing.epoch, coordinator, 0, 0, missing))
+    taken = turn.take_over(coordinator)
+    if taken:
+        standing.leased -= taken
+        standing.pending += taken
+        standing.changes += taken
+        standing.fault(coordinator, "leases_recovered", "takeover", taken)
+    return TakenOver(taken)

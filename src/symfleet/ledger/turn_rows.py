@@ -32,6 +32,7 @@ _PUT_COVERAGE: Final = _SQL["put_coverage"]
 _FINISH_WORK: Final = _SQL["finish_work"]
 _GIVE_BACK: Final = _SQL["give_back"]
 _LEASE: Final = _SQL["lease"]
+_TAKE_OVER: Final = _SQL["take_over"]
 
 
 @dataclass(slots=True)
@@ -98,6 +99,10 @@ class Turn:
                 "a pending row changed while it was leased",
                 where=f"epoch {self.standing.epoch}",
             )
+
+    def take_over(self, coordinator: int) -> int:
+        """Make all rows pending that a coordinator leased in this epoch; return how many."""
+        return self.cursor.execute(_TAKE_OVER, (self.standing.epoch, coordinator)).rowcount
 
     def put_work(
         self,

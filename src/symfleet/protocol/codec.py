@@ -76,6 +76,13 @@ KINDS: Final[tuple[type[Message], ...]] = (
     messages.Turn,
     messages.TurnAnswer,
     messages.SlotsSeen,
+    messages.VoteVoid,
+    messages.News,
+    messages.EndEpoch,
+    messages.Closed,
+    messages.PeerFailed,
+    messages.Adopt,
+    messages.Orphans,
 )
 assert set(KINDS) == set(get_args(AnyMessage)), "every message has a kind"
 

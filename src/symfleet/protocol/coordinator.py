@@ -225,15 +225,16 @@ class Coordinator:
         """A frame from another coordinator, or from a rank that nobody knows."""
         core = self._core
         opened = core.codec.open(data)
-        if isinstance(opened, Frame) and rank in core.setup.peers and opened.header.rank == rank:
+        known = any(peer.rank == rank for peer in core.setup.peers)
+        if isinstance(opened, Frame) and known and opened.header.rank == rank:
             match opened.message:
-                case Prepare() if core.setup.number > 0 and rank == core.setup.peers[0]:
+                case Prepare() if core.setup.number > 0 and rank == core.setup.root:
                     self._vote.prepare_asked(opened.message)
                     return
                 case Vote() if core.setup.number == 0:
                     self._vote.vote_cast(rank, opened.message)
                     return
-                case Stop(drain_s) if core.setup.number > 0 and rank == core.setup.peers[0]:
+                case Stop(drain_s) if core.setup.number > 0 and rank == core.setup.root:
                     core.end(Ending("the root ends the epoch", 0, drain_s))
                     return
                 case _:

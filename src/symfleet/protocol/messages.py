@@ -266,7 +266,8 @@ class Stop(Message, frozen=True, tag="stop"):
 
 
 class Refuse(Message, frozen=True, tag="refuse"):
-    """The sender of a Hello does not belong here (E21): both versions or campaigns are named."""
+    """The receiver does not belong here: the sender of a Hello of another version or campaign (E21,
+    both are named), or a coordinator that was given up and came back."""
 
     reason: str
 
@@ -290,6 +291,79 @@ class Vote(Message, frozen=True, tag="vote"):
     changes: int
     idle: bool
     reason: str
+
+
+class VoteVoid(Message, frozen=True, tag="vote_void"):
+    """The root ends a round without COMMIT: every YES of it is void."""
+
+    round: int
+    why: str
+
+
+class News(Message, frozen=True, tag="news"):
+    """What a coordinator knows that the others should: the ledger as of its newest answers, its own
+    fleet, and the edges that its decisions were the first to show since its last News.
+
+    `changes` grows with everything that happens in the ledger, so of two News the one with more
+    is the newer, whoever sent it. `slots` are those of workers that joined, `usable` those not
+    lost, `places` those that wait for work, `in_flight` items claimed or delivered. `paused` says
+    why all its hosts are paused, "" while one runs. `renewing` counts from the root only."""
+
+    changes: int
+    pending: int
+    open_work: int
+    leased: int
+    edges: bytes
+    slots: int
+    usable: int
+    places: int
+    in_flight: int
+    workers: int
+    waiting: int
+    paused: str
+    faulty: bool
+    renewing: bool = False
+
+
+class EndEpoch(Message, frozen=True, tag="end_epoch"):
+    """The root ends the epoch: stop your workers, write what is left, say Closed."""
+
+    reason: str
+    drain_s: float
+    control: bool
+    restart: bool
+
+
+class Closed(Message, frozen=True, tag="closed"):
+    """A coordinator's last word: its acknowledgements, in slots, are in the ledger (Q4)."""
+
+    acknowledged: int
+    total: int
+    missing: tuple[str, ...]
+    faulty: bool
+
+
+class PeerFailed(Message, frozen=True, tag="peer_failed"):
+    """A control failure (69, 70, 74) at a coordinator that is not the root: the job ends."""
+
+    exit_code: int
+    what: str
+    where: str
+    why: str
+    hint: str
+
+
+class Adopt(Message, frozen=True, tag="adopt"):
+    """The root tells a worker whose coordinator is lost whom it serves from now on (a rank): kill
+    what runs, take new slot incarnations, say Hello there."""
+
+    coordinator: int
+
+
+class Orphans(Message, frozen=True, tag="orphans"):
+    """The root tells a coordinator which workers (ranks) of a lost one will say Hello to it."""
+
+    workers: tuple[int, ...]
 
 
 class Turn(Message, frozen=True, tag="turn"):
@@ -340,4 +414,11 @@ AnyMessage = (
     | Turn
     | TurnAnswer
     | SlotsSeen
+    | VoteVoid
+    | News
+    | EndEpoch
+    | Closed
+    | PeerFailed
+    | Adopt
+    | Orphans
 )

@@ -232,6 +232,16 @@ class AuditLeases:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeOver:
+    """Take every lease of this epoch from a coordinator that is lost: leased -> pending, unblamed
+    and at once, tokens void (L2). From then on the epoch refuses its claims, so that one that
+    only seemed lost leases nothing any more. Counts leases_recovered{takeover} for it.
+    Answer: TakenOver."""
+
+    coordinator: int
+
+
+@dataclass(frozen=True, slots=True)
 class CommitQuiescence:
     """Commit the vote: conditional on no open row (pending, leased; deferred rows that are due),
     every live sink at the last artefact, all sources closed, and the same change counter (C10, Q3).
@@ -243,7 +253,9 @@ class CommitQuiescence:
 
 @dataclass(frozen=True, slots=True)
 class RecordAck:
-    """Record which workers were acknowledged at the end (Q4). Answer: Counted."""
+    """Record how many slots of a coordinator were acknowledged at the end, and the names of the
+    workers that were not (Q4). The epoch's idle window is the longest one recorded: the root
+    measures it. Answer: Counted."""
 
     coordinator: int
     acknowledged: int
@@ -273,6 +285,7 @@ Operation = (
     | CountFaults
     | MarkPublished
     | AuditLeases
+    | TakeOver
     | CommitQuiescence
     | RecordAck
     | CloseEpoch
@@ -361,6 +374,13 @@ class Audited:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenOver:
+    """How many leases were taken over."""
+
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
 class Quiesced:
     """Whether the campaign is quiescent for ever in this epoch; else why not."""
 
@@ -379,7 +399,17 @@ class Failed:
 
 
 Answer = (
-    Admitted | Counted | Claimed | Decided | Changed | Blamed | Marked | Audited | Quiesced | Failed
+    Admitted
+    | Counted
+    | Claimed
+    | Decided
+    | Changed
+    | Blamed
+    | Marked
+    | Audited
+    | TakenOver
+    | Quiesced
+    | Failed
 )
 
 
@@ -391,6 +421,8 @@ class TurnAnswers:
     open_work: int = 0
     """Pending + leased rows + deferred rows that are due."""
     pending: int = 0
+    leased: int = 0
+    """Leased rows of all coordinators."""
     changes: int = 0
     """Change counter: grows with every admission, decision and release."""
     last_artefact: int = 0

@@ -82,7 +82,7 @@ class Quiescence:
         """Return the digest of who takes part: coordinators, and workers with their lives."""
         setup = self._core.setup
         total = hashlib.sha256()
-        for rank in sorted((setup.rank, *setup.peers)):
+        for rank in sorted((setup.rank, *(peer.rank for peer in setup.peers))):
             total.update(f"c{rank};".encode())
         for worker in self._core.fleet.workers.values():
             if worker.phase is WorkerPhase.JOINED:
@@ -140,7 +140,7 @@ class Quiescence:
         self._votes = {}
         members = self.members()
         for peer in core.setup.peers:
-            core.send(peer, Prepare(self._round, members, core.frontier.changes))
+            core.send(peer.rank, Prepare(self._round, members, core.frontier.changes))
         self._prepare(self._round, members, core.frontier.changes)
 
     def _prepare(self, number: int, members: str, changes: int) -> None:
@@ -167,7 +167,7 @@ class Quiescence:
         if core.outbox.asking_changes:
             return False  # Q2: what this very turn admits or gives back vetoes
         return all(
-            (vote := self._votes.get(peer)) is not None
+            (vote := self._votes.get(peer.rank)) is not None
             and vote.idle
             and (vote.members, vote.changes) == (prepared.members, prepared.changes)
             for peer in core.setup.peers
@@ -237,9 +237,8 @@ class Quiescence:
         if idle and not late and not self._ready_to_vote():
             return
         idle = idle and not late
-        root = core.setup.peers[0]
         core.send(
-            root,
+            core.setup.root,
             Vote(prepared.round, prepared.members, prepared.changes, idle, "" if idle else "work"),
         )
         if idle:

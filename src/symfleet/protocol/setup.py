@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final
 
@@ -150,13 +151,25 @@ class SourceSetup:
     watched: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another coordinator: its number in the ledger, its rank, and the ranks of its workers, which
+    are adopted by others when it is lost."""
+
+    number: int
+    rank: int
+    workers: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorSetup:
     """Everything a coordinator machine knows at birth.
 
     `number` is the coordinator's number in the ledger (0: root), `rank` its place in the
     transport. `secret`: 32 bytes of the system's random source, new for each incarnation (D1).
-    `workers`: ranks that will say hello. `peers`: ranks of the other coordinators (root first).
+    `workers`: ranks that will say hello. `peers`: the other coordinators, by number (root first).
+    `slots`: how many slots each worker rank is to have, its own and the peers', so that one that
+    never spoke is counted in full at the end; a rank that is not named counts one.
     `opening` is what the ledger found when this epoch was opened. `until_quiescent`: the epoch ends
     when no work is left. `exhaustive`: what a limit cut off counts as left undone. `may_restart`: a
     launcher opens another epoch when this one ends because slots were lost.
@@ -170,7 +183,8 @@ class CoordinatorSetup:
     secret: bytes = field(repr=False)
     version: str
     workers: tuple[int, ...]
-    peers: tuple[int, ...] = ()
+    peers: tuple[Peer, ...] = ()
+    slots: Mapping[int, int] = field(default_factory=dict)
     engine: EngineSetup
     generation: GenerationId
     keep: Keep
@@ -192,18 +206,38 @@ class CoordinatorSetup:
                 why=f"{len(self.secret)} bytes instead of {_SECRET_BYTES}",
                 hint="take them from the system's random source",
             )
-        if self.rank in self.workers or len(set(self.workers)) != len(self.workers):
+        ranks = [self.rank, *self.workers, *(peer.rank for peer in self.peers), *self.adoptable]
+        if len(set(ranks)) != len(ranks):
             raise UserError(
                 "ranks of workers and coordinators overlap",
-                where=f"workers {self.workers}, coordinator {self.rank}",
+                where=f"workers {self.workers}, coordinator {self.rank}, peers {self.peers}",
                 why="a rank has one role",
                 hint="give each role its own ranks",
             )
+        numbers = [self.number, *(peer.number for peer in self.peers)]
+        if sorted(numbers) != list(range(len(numbers))) or numbers[1:] != sorted(numbers[1:]):
+            raise UserError(
+                "coordinators are not numbered in order",
+                where=f"coordinator {self.number}, peers {self.peers}",
+                why="numbers begin with the root's 0 and have no gap",
+                hint="name all peers, by ascending number",
+            )
+
+    @property
+    def adoptable(self) -> tuple[int, ...]:
+        """Ranks of workers that may come here when their coordinator is lost."""
+        return tuple(rank for peer in self.peers for rank in peer.workers)
+
+    @property
+    def root(self) -> int:
+        """Rank of the root."""
+        return self.rank if self.number == 0 else self.peers[0].rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSetup:
-    """Everything a worker machine knows at birth. `coordinator`: rank that it serves.
+    """Everything a worker machine knows at birth. `coordinator`: rank that it serves until `root`,
+    the root's rank, has it adopted by another.
 
     `incarnation`: 64 random bits, new for this process. `random` draws the incarnations of slots
     and executors; give `random.SystemRandom()` outside tests.
@@ -213,6 +247,7 @@ class WorkerSetup:
     epoch: Epoch
     rank: int
     coordinator: int
+    root: int = 0
     incarnation: Incarnation
     slots: int
     version: str

@@ -128,7 +128,7 @@ class Shutdown:
         for worker in self._missing(WorkerPhase.JOINED, WorkerPhase.EXPECTED):
             core.send(worker.rank, Stop(drain_s))
         for peer in core.setup.peers if core.setup.number == 0 else ():
-            core.send(peer, Stop(drain_s))
+            core.send(peer.rank, Stop(drain_s))
 
     def _missing(self, *phases: WorkerPhase) -> Sequence[WorkerRecord]:
         return [w for w in self._core.fleet.workers.values() if w.phase in phases]

@@ -38,7 +38,7 @@ from symfleet.protocol.messages import (
 )
 from symfleet.protocol.operations import Admission, Failed, Operation, SinkRow, TurnAnswers
 from symfleet.protocol.result_frames import settle
-from symfleet.protocol.setup import CoordinatorSetup, Knobs, SourceSetup
+from symfleet.protocol.setup import CoordinatorSetup, Knobs, Peer, SourceSetup
 from symfleet.protocol.tokens import NO_TOKEN
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.testing.fake_clock import FakeClock
@@ -141,7 +141,9 @@ class CoordinatorBench:
             epoch=opening.epoch,
             number=number,
             rank=0,
-            peers=peers,
+            peers=tuple(
+                Peer(other, rank) for other, rank in enumerate(peers, start=0 if number else 1)
+            ),
             incarnation=Incarnation(99),
             secret=bytes(31) + bytes([opening.epoch]),
             version="1.0",

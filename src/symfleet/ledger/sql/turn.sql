@@ -120,6 +120,13 @@ UPDATE sinks SET published_upto = ? WHERE sink = ? AND incarnation = ? AND publi
 SELECT work_id, epoch, fence FROM work INDEXED BY work_leased
 WHERE state = 'leased' AND epoch = ? AND coordinator = ?
 
+-- name: take_over
+UPDATE work INDEXED BY work_leased SET state = 'pending'
+WHERE state = 'leased' AND epoch = ? AND coordinator = ?
+
+-- name: has_left
+SELECT 1 FROM acks WHERE epoch = ? AND coordinator = ?
+
 -- name: set_quiescent
 UPDATE epochs SET quiescent = 1, members = ? WHERE epoch = ?
 
