@@ -422,7 +422,7 @@ def test_a_ledger_of_a_newer_version_is_left_alone(out: Path) -> None:
     connection = sqlite3.connect(out / "ledger.db")
     connection.execute("PRAGMA user_version=99")
     connection.close()
-    with pytest.raises(DataError, match="newer than this symfleet"):
+    with pytest.raises(DataError, match="newer version than this symfleet"):
         reopen(out)
 
 

@@ -14,9 +14,10 @@ from typing import Final
 
 from symfleet.corpus.durable import io_failure
 from symfleet.errors import DataError, IntegrityError
-from symfleet.ledger.faults import guarded, reading
+from symfleet.ledger.faults import guarded, other_version, reading, unfinished_copy
 from symfleet.ledger.highwater import HIGHWATER_NAME
 from symfleet.ledger.statements import load, migrations
+from symfleet.ledger.tables import MARK_TABLE
 
 LEDGER_NAME: Final = "ledger.db"
 APPLICATION_ID: Final = 0x53594D46  # "SYMF"
@@ -234,15 +235,9 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
     if version == 0:  # a ledger gets its name when its schema is complete
         raise _refuse(Path(where), "not a ledger", "it has no schema of symfleet")
     if version != newest:
-        direction = "newer" if version > newest else "older"
-        raise DataError(
-            f"the ledger's version is {direction} than this symfleet",
-            where=where,
-            why=f"its schema has number {version}, this symfleet knows {newest}",
-            hint="use the symfleet that wrote it"
-            if version > newest
-            else "`symfleet resume` brings it up to date",
-        )
+        raise other_version(where, version, newest)
+    if any(name == MARK_TABLE for _, name, _, _ in found):
+        raise unfinished_copy(where)
     if found != _expected_schema():
         raise IntegrityError(
             "the ledger's schema was changed",

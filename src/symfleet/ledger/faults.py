@@ -16,6 +16,7 @@ from symfleet.errors import (
     InternalError,
     IOFailure,
     SymfleetError,
+    UserError,
 )
 
 
@@ -25,6 +26,49 @@ class DiskFullError(IOFailure):
 
 class DiskFailureError(IOFailure):
     """Reading or writing the ledger failed; nothing may be retried on this opening."""
+
+
+class NotReadyError(DataError):
+    """The ledger is sound, and cannot be read before an owner has done something to it: brought its
+    schema up to date, or finished a move."""
+
+
+def other_version(where: str, version: int, newest: int) -> DataError:
+    """Return the refusal of a schema that this program does not know."""
+    if version > newest:
+        return DataError(
+            "the ledger is of a newer version than this symfleet",
+            where=where,
+            why=f"its schema has number {version}, this symfleet knows {newest}",
+            hint="use the symfleet that wrote it",
+        )
+    return NotReadyError(
+        "the ledger is of an older version than this symfleet",
+        where=where,
+        why=f"its schema has number {version}, this symfleet knows {newest}",
+        hint="`symfleet resume` brings it up to date",
+    )
+
+
+def unfinished_copy(where: str) -> DataError:
+    """Return the refusal of what `symfleet ledger copy` has not finished."""
+    return DataError(
+        "this is the unfinished copy of a ledger",
+        where=where,
+        why="`symfleet ledger copy` was interrupted before all was there and verified",
+        hint="give that command again: it goes on where it was; until then the campaign stays where"
+        " it is",
+    )
+
+
+def retired_ledger(where: str, why: str) -> UserError:
+    """Return the refusal of a place that a campaign has left."""
+    return UserError(
+        "the campaign does not live here any more",
+        where=where,
+        why=why,
+        hint="resume the folder that it lives in; this place keeps what it was when it was left",
+    )
 
 
 _PRIMARY: Final = 0xFF

@@ -64,6 +64,11 @@ def schema_of(campaign: CampaignId) -> str:
     return f"symfleet_{campaign}"
 
 
+def retired_prefix(address: LedgerAddress) -> str:
+    """Return how schemas are called that a campaign has left; a number follows."""
+    return f"{address.schema}_retired_"
+
+
 def lock_keys(campaign: CampaignId) -> LockKeys:
     """Return a campaign's locks; a database may hold many campaigns."""
 
@@ -168,6 +173,12 @@ class PostgresConnection:
                 portal.itersize = _PORTAL_ROWS
                 return portal.execute(IN_POSTGRES[statement], values)
             return self._raw.execute(IN_POSTGRES[statement], values)
+
+    @property
+    def raw(self) -> psycopg.Connection[Any]:
+        """Return the session as psycopg has it, for statements that are made from the catalogue;
+        to be used inside `guarded`."""
+        return self._raw
 
     def script(self, text: str) -> None:
         """Run a migration."""

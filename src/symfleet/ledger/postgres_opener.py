@@ -16,12 +16,12 @@ from typing import Final
 from symfleet.clock import Clock
 from symfleet.config.ledger_address import check_address
 from symfleet.corpus.durable import make_folder
-from symfleet.errors import DataError, HostError, IntegrityError, UserError
+from symfleet.errors import HostError, IntegrityError, UserError
 from symfleet.ledger import highwater
 from symfleet.ledger.audit import start_check
 from symfleet.ledger.contract import CampaignRow
 from symfleet.ledger.copies import campaign_values, check_after_failure, is_older_copy
-from symfleet.ledger.faults import reading
+from symfleet.ledger.faults import other_version, reading, retired_ledger, unfinished_copy
 from symfleet.ledger.opener import OwnerRequest, refuse_second
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.postgres import PostgresLedger
@@ -36,6 +36,7 @@ from symfleet.ledger.postgres_connection import (
     PostgresConnection,
     connect,
     lock_keys,
+    retired_prefix,
     schema_of,
 )
 from symfleet.ledger.postgres_faults import no_rights
@@ -66,7 +67,7 @@ def create(
         address = LedgerAddress(url, schema_of(campaign.campaign))
         session = connect(address)
         try:
-            backend = _check_server(session, address, creates=True)
+            backend = check_server(session, address, creates=True)
             keys = lock_keys(campaign.campaign)
             take_lock(session, address, keys, clock, request.lock_wait_s)
             _make_schema(session, address, campaign)
@@ -94,7 +95,7 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock, url: str = "") ->
     try:
         session = connect(address)
         try:
-            backend = _check_server(session, address, creates=False)
+            backend = check_server(session, address, creates=False)
             keys = lock_keys(stored.campaign)
             take_lock(session, address, keys, clock, request.lock_wait_s)
             older = _check_before_writing(session, address, out, stored, request.accept_older)
@@ -121,7 +122,7 @@ def open_reader(out: Path) -> RowReading:
     _, address = _address_of(out, "")
     session = connect(address, read_only=True)
     try:
-        _check_schema(session, address)
+        check_schema(session, address)
         return RowReading(session, address.shown)
     except BaseException:
         session.close()
@@ -140,7 +141,7 @@ def _address_of(out: Path, url: str) -> tuple[StoredAddress, LedgerAddress]:
     return stored, LedgerAddress(check_address(url or stored.url), schema_of(stored.campaign))
 
 
-def _check_server(session: PostgresConnection, address: LedgerAddress, *, creates: bool) -> int:
+def check_server(session: PostgresConnection, address: LedgerAddress, *, creates: bool) -> int:
     """Refuse a server that cannot keep a ledger; return the number of our session."""
     version, fsync, full_pages, is_standby, backend, may_create = session.execute(
         SESSION["server"]
@@ -166,7 +167,8 @@ def _check_server(session: PostgresConnection, address: LedgerAddress, *, create
 
 
 @contextlib.contextmanager
-def _one_transaction(session: PostgresConnection, begin: str) -> Iterator[None]:
+def one_transaction(session: PostgresConnection, begin: str) -> Iterator[None]:
+    """Run the block in one transaction."""
     session.execute(begin)
     try:
         yield
@@ -180,14 +182,14 @@ def _one_transaction(session: PostgresConnection, begin: str) -> Iterator[None]:
 def _make_schema(
     session: PostgresConnection, address: LedgerAddress, campaign: CampaignRow
 ) -> None:
-    if session.execute(SESSION["has_schema"], (address.schema,)).fetchone()[0]:
+    if has_schema(session, address):
         raise UserError(
             "the server has this campaign already",
             where=address.shown,
             why="a schema of this name exists",
             hint="a campaign is created once",
         )
-    with _one_transaction(session, _TURN["begin"]):
+    with one_transaction(session, _TURN["begin"]):
         session.script(f'CREATE SCHEMA "{address.schema}"')
         migrate(session, 0)
         session.execute(_OPENING["put_campaign"], campaign_values(campaign))
@@ -208,8 +210,23 @@ def _digest_of(session: PostgresConnection) -> str:
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
-def _version_of(session: PostgresConnection, address: LedgerAddress) -> tuple[int, str]:
-    if not session.execute(SESSION["has_schema"], (address.schema,)).fetchone()[0]:
+def has_schema(session: PostgresConnection, address: LedgerAddress) -> bool:
+    """Whether the database has a schema of the campaign's name."""
+    return bool(session.execute(SESSION["has_schema"], (address.schema,)).fetchone()[0])
+
+
+def is_marked(session: PostgresConnection) -> bool:
+    """Whether the schema is an unfinished copy."""
+    return bool(session.execute(SESSION["has_mark"]).fetchone()[0])
+
+
+def stored_version(session: PostgresConnection, address: LedgerAddress) -> tuple[int, str]:
+    """Return the number of the stored schema and the digest of what it was made to be; refuse a
+    database that does not have it."""
+    if not has_schema(session, address):
+        retired = session.execute(SESSION["retired"], (retired_prefix(address),)).fetchone()
+        if retired is not None:
+            raise retired_ledger(address.shown, f"schema {retired[0]}: {retired[1]}")
         raise IntegrityError(
             "the ledger is not on this server",
             where=address.shown,
@@ -229,19 +246,14 @@ def _version_of(session: PostgresConnection, address: LedgerAddress) -> tuple[in
     return version, digest
 
 
-def _check_schema(session: PostgresConnection, address: LedgerAddress) -> None:
+def check_schema(session: PostgresConnection, address: LedgerAddress) -> None:
     """Refuse a schema of another version, or one that is not what its migrations made."""
-    version, digest = _version_of(session, address)
+    version, digest = stored_version(session, address)
+    if is_marked(session):
+        raise unfinished_copy(address.shown)
     newest = len(postgres_migrations())
     if version != newest:
-        raise DataError(
-            f"the ledger is of {'a newer' if version > newest else 'an older'} version",
-            where=address.shown,
-            why=f"its schema has number {version}, this symfleet knows {newest}",
-            hint="use the symfleet that wrote it"
-            if version > newest
-            else "`symfleet resume` brings it up to date",
-        )
+        raise other_version(address.shown, version, newest)
     if digest != _digest_of(session):
         raise IntegrityError(
             "the ledger's schema was changed",
@@ -259,12 +271,12 @@ def _check_before_writing(
     accept_older: str | None,
 ) -> bool:
     """Make the start check; return whether it is an older copy that is to be accepted."""
-    version, _ = _version_of(session, address)
+    version, _ = stored_version(session, address)
     if 0 < version < len(postgres_migrations()):
-        with _one_transaction(session, _TURN["begin"]):
+        with one_transaction(session, _TURN["begin"]):
             migrate(session, version)
-    with _one_transaction(session, _READ["begin"]), reading(address.shown):
-        _check_schema(session, address)
+    with one_transaction(session, _READ["begin"]), reading(address.shown):
+        check_schema(session, address)
         campaign = read_campaign(session, address.shown).campaign
         if campaign != stored.campaign:
             raise IntegrityError(

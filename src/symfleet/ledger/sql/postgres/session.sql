@@ -24,6 +24,13 @@ SELECT count(*) FROM pg_namespace WHERE nspname = ?
 -- name: may_use_schema
 SELECT has_schema_privilege(?, 'USAGE')
 
+-- name: has_mark
+SELECT to_regclass('copying') IS NOT NULL
+
+-- name: retired
+SELECT nspname::text, coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace
+WHERE starts_with(nspname::text, ?) ORDER BY length(nspname::text) DESC, nspname DESC LIMIT 1
+
 -- name: version
 SELECT version, digest FROM schema_version
 
