@@ -228,15 +228,42 @@ def test_a_disk_that_is_full_at_the_start_is_named(
     assert not (stage.out / ".run").exists()
 
 
-def test_mpi_that_cannot_start_for_lack_of_space_is_a_full_disk(
+@pytest.mark.parametrize("beat", ["", BEAT])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "It appears as if there is not enough space for /out/sm_segment.0 (the shared-memory",
+        "OSError: [Errno 28] No space left on device: '/out/x'",
+        "mkdir: Disk quota exceeded",
+    ],
+)
+def test_a_job_that_dies_with_words_about_space_is_not_started_again(
+    stage: Stage, words: str, beat: str
+) -> None:
+    long_after = "print('x' * 9000, flush=True); sys.exit(1)"
+    with pytest.raises(IOFailure, match="there was no space") as caught:
+        stage.play(f"{beat}print({words!r}, flush=True); {long_after}")
+    assert caught.value.why == words
+    assert "nothing is lost" in caught.value.hint
+    assert stage.launches == 1
+
+
+def test_a_disk_that_filled_up_meanwhile_is_named_when_the_job_has_died(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usage = shutil.disk_usage(stage.out.parent)._replace(free=3 << 20)
-    monkeypatch.setattr("symfleet.runtime.launcher.shutil.disk_usage", lambda _: usage)
-    with pytest.raises(IOFailure) as caught:
-        stage.play("sys.exit(1)")
-    assert "3 MiB are free" in caught.value.why
-    assert stage.launches == 2
+    allocate = os.posix_fallocate
+
+    def refusing(descriptor: int, offset: int, size: int) -> None:
+        if stage.starts.exists():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        allocate(descriptor, offset, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", refusing)
+    with pytest.raises(IOFailure, match="died and cannot start again: the disk is full"):
+        stage.play(BEAT + "os.kill(os.getpid(), signal.SIGBUS)")
+    assert stage.launches == 1
+    assert stage.listener.lines == []
+    assert not (stage.out / ".run").exists()
 
 
 def test_a_stop_that_cannot_be_written_ends_the_job(

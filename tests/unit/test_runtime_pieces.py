@@ -14,8 +14,16 @@ import pytest
 from symfleet import crash
 from symfleet.clock import SystemClock
 from symfleet.config.model import CampaignConfig, Output, Resources, Stop, Target
-from symfleet.errors import BusyError, HostError, IntegrityError, UserError
+from symfleet.errors import (
+    BusyError,
+    ExitCode,
+    HostError,
+    IntegrityError,
+    UserError,
+    parts_of,
+)
 from symfleet.protocol.events import StopRequested
+from symfleet.protocol.operations import Claim, Failed
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import LOCK_NAME, CampaignLock
 from symfleet.runtime.engines import engine_setup, find_program, knobs_of
@@ -143,6 +151,23 @@ def test_a_time_limit_counts_what_earlier_epochs_used(tmp_path: Path) -> None:
     assert rules.due(105.9) is None
     assert rules.due(106.0) == StopRequested("max_time", 0, 10.0)
     assert rules.due(107.0) is None, "it asks once"
+
+
+def test_a_ledger_that_takes_nothing_new_ends_the_epoch_with_the_code_of_a_full_disk(
+    tmp_path: Path,
+) -> None:
+    rules = StopRules(config(tmp_path, max_time_s=10).stop, 100.0, elapsed_s=0.0, executed=0)
+    claims = (Claim(0, 1), Claim(0, 1))
+    rules.note(claims, (Failed("refused"), Failed("the disk is full", disk_full=True)), 100.0)
+    stop = rules.due(110.0)
+    assert stop is not None
+    assert stop.exit_code == int(ExitCode.IO), "a frontier that takes nothing is not at its end"
+    assert stop.drain_s > 0, "what runs is decided from the reserve"
+    what, _, why, hint = parts_of(stop.reason)
+    assert what == "the disk is full"
+    assert "stored" in why
+    assert "free some space" in hint
+    assert rules.due(111.0) is None
 
 
 def test_a_sleep_grows_while_nothing_happens_and_never_passes_a_deadline() -> None:

@@ -17,7 +17,8 @@ from typing import Final
 import msgspec
 
 from symfleet.clock import Clock
-from symfleet.errors import BusyError, IOFailure
+from symfleet.corpus.durable import io_failure
+from symfleet.errors import BusyError
 
 LOCK_NAME: Final = "job.lock"
 _POLL_S: Final = 0.02
@@ -45,12 +46,7 @@ class CampaignLock:
         try:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise IOFailure(
-                "the campaign cannot be locked",
-                where=str(self._path),
-                why=error.strerror or str(error),
-                hint="make the output folder writable",
-            ) from error
+            raise io_failure(error, "the campaign cannot be locked", str(self._path)) from error
         deadline = self._clock.monotonic() + wait_s
         while True:
             try:

@@ -16,7 +16,6 @@ import contextlib
 import os
 import select
 import shlex
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -27,10 +26,10 @@ from symfleet import crash
 from symfleet.clock import Clock, SystemClock
 from symfleet.config.environment import crash_spec, inherited_environment, mpi_world_size
 from symfleet.config.model import CampaignConfig
-from symfleet.corpus.durable import io_failure, make_folder
+from symfleet.corpus.durable import make_folder
 from symfleet.engine import processes
 from symfleet.engine.capture import Capture
-from symfleet.errors import ExitCode, HostError, InternalError, IOFailure
+from symfleet.errors import ExitCode, HostError, InternalError
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.engines import engine_setup, find_program
@@ -43,8 +42,16 @@ from symfleet.runtime.mpirun import (
 )
 from symfleet.runtime.observer import LaunchObserver, Unobserved
 from symfleet.runtime.restarts import BeatWatch, RestartPolicy
+from symfleet.runtime.room import (
+    died_for_space,
+    lack_of_room,
+    naming_the_disk,
+    require_room,
+    room_of_start,
+    words_of_lack,
+)
 from symfleet.runtime.stop_signals import StopSignals
-from symfleet.runtime.stores import EpochSummary, note_beginning, read_summary
+from symfleet.runtime.stores import EpochSummary, missing_reserve, note_beginning, read_summary
 
 RUN_FOLDER: Final = ".run"
 _TICK_S: Final = 0.1
@@ -54,8 +61,6 @@ _LEAVE_S: Final = 15.0
 _READ_BYTES: Final = 1 << 16
 _TAIL_BYTES: Final = 2000
 _START_FAILURES_MAX: Final = 2
-_SEGMENT_BYTES: Final = 16 << 20
-"""What Open MPI's `sm` transport allocates for each rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class EpochEnd:
     silent: bool
     """Whether it was ended because the root had stopped beating."""
     tail: str
+    no_space: str
+    """What was said about a lack of space."""
 
 
 def run_campaign(
@@ -88,14 +95,17 @@ def run_campaign(
     engine_setup(config, str(program))  # refuses what no worker could start
     crash.arm(crash_spec())
     out = Path(config.output.out_dir).absolute()
-    make_folder(out)
+    with naming_the_disk(out):
+        make_folder(out)
     if mpi_world_size() is not None:
         _join(config, out, program, clock)
     mpirun = find_mpirun(environment.get("PATH", os.defpath))
     lock = CampaignLock(out, clock)
-    lock.acquire(config.advanced.lock_wait_s)
+    with naming_the_disk(out):
+        lock.acquire(config.advanced.lock_wait_s)
     try:
-        note_beginning(out, config)
+        with naming_the_disk(out):
+            note_beginning(out, config)
         with StopSignals() as signals:
             launch = Launch(config, out, program, mpirun, clock, observer or Unobserved(), signals)
             return launch.run()
@@ -125,8 +135,9 @@ def _join(config: CampaignConfig, out: Path, program: Path, clock: Clock) -> Non
     run_dir = out / RUN_FOLDER / "joined"
     if mpi_rank() == 0:
         lock = CampaignLock(out, clock)
-        lock.acquire(config.advanced.lock_wait_s)
-        note_beginning(out, config)
+        with naming_the_disk(out):
+            lock.acquire(config.advanced.lock_wait_s)
+            note_beginning(out, config)
         remove_run_dirs(out / RUN_FOLDER)
     make_folder(run_dir)
     run_rank(_plan(config, program, run_dir, 0, (0.0, 0)), clock)
@@ -159,6 +170,7 @@ class Launch:
         self._capture = Capture(out / "logs" / "mpirun.log")
         self._executed = 0
         self._tail = b""
+        self._no_space = ""
         self._start_failures = 0
 
     def run(self) -> ExitCode:
@@ -186,16 +198,16 @@ class Launch:
     # ---- one epoch ---------------------------------------------------------------------------
 
     def _run_epoch(self, run_dir: Path) -> EpochEnd:
-        make_folder(run_dir)
-        self._tail = b""
+        self._check_room("the job cannot start")
+        self._tail, self._no_space = b"", ""
         used = (self._clock.monotonic() - self._began, self._executed)
         try:
+            run_dir.mkdir(parents=True, exist_ok=True)
             files = short_path(run_dir)
             plan = plans.write_plan(_plan(self._config, self._program, run_dir, os.getpid(), used))
         except OSError as error:
-            where = str(error.filename or run_dir)
-            raise io_failure(error, "a launch cannot be prepared", where) from error
-        ranks = 1 + len(self._config.resources.slots_by_worker)
+            raise lack_of_room(error, self._out) from error
+        ranks = self._ranks
         crash.point("launcher.before_mpirun")
         child = processes.start_child(
             mpirun_command(self._mpirun, ranks, files, plan),
@@ -213,7 +225,18 @@ class Launch:
             assert child.stdout is not None
             child.stdout.close()
             self._end_below()
-        return EpochEnd(code, heard, silent, self._tail.decode("utf-8", "replace"))
+        tail = self._tail.decode("utf-8", "replace")
+        return EpochEnd(code, heard, silent, tail, self._no_space)
+
+    @property
+    def _ranks(self) -> int:
+        return 1 + len(self._config.resources.slots_by_worker)
+
+    def _check_room(self, what: str) -> None:
+        """Raise IOFailure when the disk has no room for MPI and the ledger to start."""
+        reserve = missing_reserve(self._out, self._config)
+        room = room_of_start(self._ranks, self._config.resources.slots, reserve)
+        require_room(self._out, self._out / RUN_FOLDER, room, what)
 
     def _supervise(
         self, child: subprocess.Popen[bytes], run_dir: Path, ranks: int
@@ -273,7 +296,9 @@ class Launch:
         with contextlib.suppress(BlockingIOError):
             while data := os.read(child.stdout.fileno(), _READ_BYTES):
                 self._capture.write(data)
-                self._tail = (self._tail + data)[-_TAIL_BYTES:]
+                said = self._tail + data
+                self._no_space = self._no_space or words_of_lack(said)
+                self._tail = said[-_TAIL_BYTES:]
 
     def _end_below(self) -> None:
         """End and reap everything that the epoch started: with its parents dead it is ours."""
@@ -310,6 +335,9 @@ class Launch:
         if self._is_asked():
             self._tell("stopped; `symfleet resume` goes on")
             return ExitCode.DONE
+        self._check_room("the job died and cannot start again")
+        if end.no_space:
+            raise died_for_space(end.no_space, self._out)
         self._check_start(end)
         delay_s = policy.delay_after_crash(decided=decided)
         if delay_s is None:
@@ -335,25 +363,11 @@ class Launch:
             return
         self._start_failures += 1
         if self._start_failures >= _START_FAILURES_MAX:
-            self._check_space()
             raise HostError(
                 "mpirun cannot start the job",
                 where=self._mpirun,
                 why=end.tail.strip() or f"it ended with {end.exit_code}",
                 hint="`symfleet doctor` checks MPI on this host",
-            )
-
-    def _check_space(self) -> None:
-        """Raise IOFailure when the ranks' shared memory does not fit on the disk: MPI's own words
-        for that name no disk."""
-        needed = _SEGMENT_BYTES * (1 + len(self._config.resources.slots_by_worker))
-        free = shutil.disk_usage(self._out).free
-        if free < needed:
-            raise IOFailure(
-                "the job cannot start: the disk is full",
-                where=str(self._out),
-                why=f"{free >> 20} MiB are free there, a start needs {needed >> 20} MiB",
-                hint="free some space, then give the same command again: nothing is lost",
             )
 
     def _exit_code(self, after: EpochSummary) -> ExitCode:

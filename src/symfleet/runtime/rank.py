@@ -33,6 +33,7 @@ from symfleet.runtime.plan import (
     read_plan,
     write_outcome,
 )
+from symfleet.runtime.room import hold_shared_memory
 from symfleet.transport.mpi import MpiTransport, end_by_signal
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _be_root(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
 
     signal.signal(signal.SIGTERM, asked)
     try:
+        hold_shared_memory(Path(plan.run_dir), Path(plan.config.output.out_dir))
         finish = root.run()
     except SymfleetError as error:
         _end_unopened(plan, root, outcome_of_error(error))

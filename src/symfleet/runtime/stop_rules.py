@@ -1,4 +1,4 @@
-"""When a launch ends before it is quiescent: time, executions, no new coverage, a crash."""
+"""When a launch ends before it is quiescent: time, executions, coverage, a crash, a full disk."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from symfleet.config.model import Stop
-from symfleet.errors import ExitCode
+from symfleet.errors import ExitCode, IOFailure
 from symfleet.protocol.events import StopRequested
-from symfleet.protocol.operations import Answer, Decide, Decided, Operation
+from symfleet.protocol.operations import Answer, Decide, Decided, Failed, Operation
 from symfleet.types import Outcome
 
 DRAIN_S: Final = 10.0
@@ -26,6 +26,7 @@ class StopRules:
         self._new_edge_at = now
         self._crashed = False
         self._asked = False
+        self._full: IOFailure | None = None
 
     def note(self, operations: Sequence[Operation], answers: Sequence[Answer], now: float) -> None:
         """Learn from the operations of a committed turn."""
@@ -37,6 +38,12 @@ class StopRules:
                         self._new_edge_at = now
                     outcomes = {operation.outcome, *(c.outcome for c in operation.children)}
                     self._crashed = self._crashed or Outcome.CRASH in outcomes
+                case _, Failed(message, disk_full=True):
+                    self._full = IOFailure(
+                        message,
+                        why="No space left on device: what was running is decided and stored",
+                        hint="free some space, then `symfleet resume` goes on where it stopped",
+                    )
                 case _:
                     continue
 
@@ -44,6 +51,10 @@ class StopRules:
         """Return the request to stop when a rule is met; only once."""
         if self._asked:
             return None
+        if self._full is not None:
+            # Before all others: a frontier that takes nothing looks like one with nothing left.
+            self._asked = True
+            return StopRequested(str(self._full), int(self._full.exit_code), DRAIN_S)
         reason = self._reason(now)
         if reason is None:
             return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from symfleet.clock import Clock
+from symfleet.config.ledger_address import is_postgres
 from symfleet.config.model import CampaignConfig
 from symfleet.config.project import CONFIG_NAME, render_toml
 from symfleet.corpus.durable import write_file
@@ -49,6 +50,20 @@ def note_beginning(out: Path, config: CampaignConfig) -> None:
 
     if not has_ledger(out):
         write_file(out / CONFIG_NAME, render_toml(config).encode())
+
+
+def missing_reserve(out: Path, config: CampaignConfig) -> int:
+    """Return how many bytes the reserve of a ledger in `out` still lacks; 0 for one on a server."""
+    from symfleet.ledger.postgres_address import ADDRESS_NAME
+    from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME
+
+    if is_postgres(config.output.ledger) or (out / ADDRESS_NAME).exists():
+        return 0
+    try:
+        held = (out / RESERVE_NAME).stat().st_blocks * 512
+    except OSError:
+        held = 0
+    return max(0, DEFAULT_RESERVE_BYTES - held)
 
 
 def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> OpenedLedger:
