@@ -28,7 +28,7 @@ _INTERRUPTED: Final = 130
 
 _VERBS: Final = (
     *("explore", "resume", "status", "top", "crashes", "corpus", "poison", "verify"),
-    *("doctor", "config"),
+    *("ledger", "doctor", "config"),
 )
 """Each is a module of this package with a function `register`; help lists them in this order."""
 

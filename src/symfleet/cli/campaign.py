@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import secrets
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +19,10 @@ from symfleet.corpus.layout import Reproduction, sink_folder
 from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
 from symfleet.ledger.database import LEDGER_NAME
+from symfleet.ledger.moving import MOVE_NAME
 from symfleet.ledger.opener import OwnerRequest, has_ledger
 from symfleet.ledger.owner_lock import LOCK_NAME
-from symfleet.ledger.places import own_ledger, read_ledger
+from symfleet.ledger.places import make_ready, own_ledger, read_ledger
 from symfleet.ledger.postgres_address import ADDRESS_NAME
 from symfleet.observe.report import Report, RunTimes, read_status, report_of
 from symfleet.runtime.campaign_lock import LOCK_NAME as JOB_LOCK_NAME
@@ -38,7 +40,7 @@ _OURS: Final = frozenset(
             "highwater",
             "verdict.json",
         ),
-        *("job.lock", "owner.lock", ADDRESS_NAME),
+        *("job.lock", "owner.lock", ADDRESS_NAME, MOVE_NAME),
     }
 )
 
@@ -136,13 +138,25 @@ def reading(out: Path) -> Iterator[LedgerReader]:
 def owning(out: Path) -> Iterator[Ledger]:
     """Open a campaign as its writer; raise BusyError when a job works on it."""
     require_campaign(out)
-    # Somebody waits at the terminal; a live job will not be over in two seconds either.
-    request = OwnerRequest(host=socket.gethostname(), pid=os.getpid(), lock_wait_s=0.3)
-    ledger = own_ledger(out, request, SystemClock())
+    ledger = own_ledger(out, _request(), SystemClock())
     try:
         yield ledger
     finally:
         ledger.close()
+
+
+def _request(accept_older: str | None = None) -> OwnerRequest:
+    # Somebody waits at the terminal; a live job will not be over in two seconds either.
+    return OwnerRequest(
+        socket.gethostname(), os.getpid(), lock_wait_s=0.3, accept_older=accept_older
+    )
+
+
+def prepare_ledger(out: Path, *, accept_older: bool) -> None:
+    """Do what an owner has to do before a campaign can be read: bring the schema of an older
+    symfleet up to date, finish a move. Raises BusyError when a job works on it."""
+    if has_ledger(out):
+        make_ready(out, _request(secrets.token_hex(8) if accept_older else None), SystemClock())
 
 
 def config_of(reader: LedgerReader) -> CampaignConfig:

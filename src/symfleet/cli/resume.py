@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from symfleet.cli.arguments import Invocation, Json, OutFolder
-from symfleet.cli.campaign import stored_config
+from symfleet.cli.campaign import prepare_ledger, stored_config
 from symfleet.cli.explore import launch
 from symfleet.cli.options import given, options_type
 from symfleet.config.environment import settings_environment
@@ -36,6 +36,7 @@ def register(app: App, invocation: Invocation) -> None:
         Everything comes from the campaign; options that do not change results may be given anew.
         """
         flags: dict[str, Any] = given(options)
+        prepare_ledger(out, accept_older=bool(flags.get("accept_older_ledger")))
         base = stored_config(out)
         _refuse_fixed(flags, base)
         flags["out_dir"] = str(Path(out).absolute())
@@ -44,9 +45,13 @@ def register(app: App, invocation: Invocation) -> None:
 
 
 def _forget_once(base: CampaignConfig) -> CampaignConfig:
-    """Drop what answered a question of one launch; the next one asks again."""
+    """Drop what answered a question of one launch; the next one asks again.
+
+    Where the ledger is, the folder knows better than what the first launch was told: a server may
+    have moved since, and a campaign."""
     advanced = dataclasses.replace(base.advanced, accept_older_ledger=False)
-    return dataclasses.replace(base, advanced=advanced)
+    output = dataclasses.replace(base.output, ledger="")
+    return dataclasses.replace(base, advanced=advanced, output=output)
 
 
 def _refuse_fixed(flags: dict[str, Any], base: CampaignConfig) -> None:

@@ -13,11 +13,17 @@ from typing import Any, Final
 
 import msgspec
 import psycopg
+import psycopg.sql
 
 from symfleet.clock import Clock
 from symfleet.errors import UserError
 from symfleet.ledger.postgres_address import LedgerAddress
-from symfleet.ledger.postgres_connection import PostgresConnection, connect, lock_keys
+from symfleet.ledger.postgres_connection import (
+    PostgresConnection,
+    connect,
+    lock_keys,
+    retired_prefix,
+)
 from symfleet.ledger.postgres_opener import (
     check_schema,
     check_server,
@@ -66,18 +72,22 @@ class PostgresTables:
         """Return the number of its schema."""
         return stored_version(self._session, self._address)[0]
 
+    def require_ledger(self) -> None:
+        """Raise DataError or IntegrityError unless the schema is a ledger of this version."""
+        check_schema(self._session, self._address)
+
     @property
     def size(self) -> int:
         """Return how many bytes its tables and indexes have."""
-        return int(self._ask(_SQL["size"])[0][0])
+        return int(self.ask(_SQL["size"])[0][0])
 
     def tables(self) -> tuple[Table, ...]:
         """Return all tables that belong to the campaign, by name."""
-        names = [name for (name,) in self._ask(_SQL["tables"])]
+        names = [name for (name,) in self.ask(_SQL["tables"])]
         return tuple(self._table(name) for name in names if name not in _OF_THE_STORE)
 
     def _table(self, name: str) -> Table:
-        columns = self._ask(_SQL["columns"], (quoted(name),))
+        columns = self.ask(_SQL["columns"], (quoted(name),))
         self._types.update({(name, column): oid for column, _, oid in columns})
         key = sorted((place, column) for column, place, _ in columns if place is not None)
         return Table(
@@ -106,17 +116,19 @@ class PostgresTables:
 
     def count(self, table: Table) -> int:
         """Return how many rows there are."""
-        return int(self._ask(self._filled("count", table))[0][0])
+        return int(self.ask(self._filled("count", table))[0][0])
 
     def close(self) -> None:
         """End the session."""
         self._session.close()
 
-    def _ask(self, statement: str, values: Sequence[Any] | None = None) -> list[Any]:
+    def ask(self, statement: str, values: Sequence[Any] | None = None) -> list[Any]:
+        """Return the answer of a statement that is not one of a ledger's."""
         with self._session.guarded():
             return self._session.raw.execute(statement.encode(), values).fetchall()
 
-    def _do(self, statement: str, values: Sequence[Any] | None = None) -> None:
+    def run(self, statement: str, values: Sequence[Any] | None = None) -> None:
+        """Run a statement that is not one of a ledger's."""
         with self._session.guarded():
             self._session.raw.execute(statement.encode(), values)
 
@@ -145,15 +157,15 @@ class PostgresCopy(PostgresTables):
                 return True
             self.discard()
         with one_transaction(self._session, _TURN["begin"]):
-            self._do(_SQL["make_schema"].format(schema=quoted(self._address.schema)))
+            self.run(_SQL["make_schema"].format(schema=quoted(self._address.schema)))
             migrate(self._session, 0)
-            references = self._ask(_SQL["references"])
+            references = self.ask(_SQL["references"])
             for table, name, _ in references:
                 put = {"table": quoted(table), "name": quoted(name)}
-                self._do(_SQL["drop_reference"].format(**put))
-            self._do(_SQL["make_mark"])
+                self.run(_SQL["drop_reference"].format(**put))
+            self.run(_SQL["make_mark"])
             dropped = msgspec.json.encode(references).decode()
-            self._do(_SQL["put_mark"], (source, dropped))
+            self.run(_SQL["put_mark"], (source, dropped))
         return False
 
     def refuse_second(self) -> None:
@@ -171,12 +183,12 @@ class PostgresCopy(PostgresTables):
     def _marked_source(self) -> str | None:
         if not is_marked(self._session):
             return None
-        rows = self._ask(_SQL["mark"])
+        rows = self.ask(_SQL["mark"])
         return str(rows[0][0]) if rows else None
 
     def last_key(self, table: Table) -> Row | None:
         """Return the last key that has arrived."""
-        rows = self._ask(self._filled("last_key", table))
+        rows = self.ask(self._filled("last_key", table))
         return rows[0] if rows else None
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
@@ -191,24 +203,59 @@ class PostgresCopy(PostgresTables):
 
     def complete(self) -> None:
         """Make references between tables again, which checks all rows; check the schema."""
-        present = {(table, name) for table, name, _ in self._ask(_SQL["references"])}
-        dropped = msgspec.json.decode(self._ask(_SQL["dropped"])[0][0], type=list[tuple[str, ...]])
+        present = {(table, name) for table, name, _ in self.ask(_SQL["references"])}
+        dropped = msgspec.json.decode(self.ask(_SQL["dropped"])[0][0], type=list[tuple[str, ...]])
         with one_transaction(self._session, _TURN["begin"]):
             for table, name, definition in dropped:
                 if (table, name) not in present:
                     put = {"table": quoted(table), "name": quoted(name), "definition": definition}
-                    self._do(_SQL["add_reference"].format(**put))
+                    self.run(_SQL["add_reference"].format(**put))
         with contextlib.suppress(_TakenBackError), one_transaction(self._session, _TURN["begin"]):
-            self._do(_SQL["drop_mark"])
+            self.run(_SQL["drop_mark"])
             check_schema(self._session, self._address)
             raise _TakenBackError
         # The planner knows nothing of tables that were filled at once.
         for filled in self.tables():
-            self._do(_SQL["analyze"].format(table=quoted(filled.name)))
+            self.run(_SQL["analyze"].format(table=quoted(filled.name)))
 
     def discard(self) -> None:
         """Remove the unfinished copy."""
-        self._do(_SQL["drop_schema"].format(schema=quoted(self._address.schema)))
+        self.run(_SQL["drop_schema"].format(schema=quoted(self._address.schema)))
+
+
+def take_mark_away(address: LedgerAddress) -> None:
+    """Make a complete copy the ledger; nothing happens when it is that already."""
+    session = connect(address)
+    try:
+        tables = PostgresTables(session, address)
+        stored_version(session, address)
+        if is_marked(session):
+            tables.run(_SQL["drop_mark"])
+        check_schema(session, address)
+    finally:
+        session.close()
+
+
+def retire_schema(address: LedgerAddress, why: str) -> LedgerAddress:
+    """Give the schema of a campaign that has left a name that no campaign opens; return it."""
+    session = connect(address)
+    try:
+        if not has_schema(session, address):
+            return address
+        tables = PostgresTables(session, address)
+        prefix = retired_prefix(address)
+        taken = {name for (name,) in tables.ask(_SQL["retired_names"], (prefix,))}
+        number = 1
+        while f"{prefix}{number}" in taken:
+            number += 1
+        schema, name = quoted(address.schema), quoted(f"{prefix}{number}")
+        with one_transaction(session, _TURN["begin"]):
+            text = psycopg.sql.quote(why)
+            tables.run(_SQL["comment"].format(schema=schema, text=text))
+            tables.run(_SQL["rename_schema"].format(schema=schema, name=name))
+        return LedgerAddress(address.url, f"{prefix}{number}")
+    finally:
+        session.close()
 
 
 class _TakenBackError(Exception):
@@ -220,18 +267,34 @@ def open_tables(address: LedgerAddress) -> PostgresTables:
     return PostgresTables(connect(address, read_only=True), address)
 
 
+def own_tables(
+    address: LedgerAddress, campaign: CampaignId, lock_wait_s: float, clock: Clock
+) -> PostgresTables:
+    """Open a campaign's schema for reading and hold its lock; raise BusyError when it is live."""
+    session = connect(address, read_only=True)
+    try:
+        take_lock(session, address, lock_keys(campaign), clock, lock_wait_s)
+        return PostgresTables(session, address)
+    except BaseException:
+        session.close()
+        raise
+
+
 def open_copy(
     address: LedgerAddress, campaign: CampaignId, lock_wait_s: float, clock: Clock
 ) -> PostgresCopy:
     """Open a place for a copy and hold the campaign's lock there.
 
-    Raises HostError when the server cannot keep a ledger, BusyError when somebody copies there.
+    Raises HostError when the server cannot keep a ledger, UserError when it has one of this
+    campaign, BusyError when somebody copies there.
     """
     session = connect(address)
     try:
         check_server(session, address, creates=True)
         take_lock(session, address, lock_keys(campaign), clock, lock_wait_s)
-        return PostgresCopy(session, address)
+        copy = PostgresCopy(session, address)
+        copy.refuse_second()
     except BaseException:
         session.close()
         raise
+    return copy

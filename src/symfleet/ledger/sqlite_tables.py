@@ -160,8 +160,7 @@ class SqliteCopy(SqliteTables):
     def discard(self) -> None:
         """Remove the unfinished copy."""
         self.close()
-        for suffix in SIDE_FILES:
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        remove_database(self.path)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -179,6 +178,15 @@ class SqliteCopy(SqliteTables):
 def open_tables(path: Path) -> SqliteTables:
     """Open a database for reading, beside its owner or without one."""
     return SqliteTables(connect_reader(path), path)
+
+
+def remove_database(path: Path) -> None:
+    """Remove a database with its side files, if there is any."""
+    try:
+        for suffix in SIDE_FILES:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    except OSError as error:
+        raise io_failure(error, "an unfinished copy cannot be removed", str(path)) from error
 
 
 def is_marked(connection: sqlite3.Connection) -> bool:
@@ -202,6 +210,8 @@ def finish_copy(path: Path, name: Path) -> None:
             connection.close()
     _sync(path)
     try:
+        for suffix in SIDE_FILES[1:]:  # empty ones, which readers have left
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
         path.rename(name)
         sync_folder(name.parent)
     except OSError as error:

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.clock import SystemClock
-from symfleet.ledger import opener
-from symfleet.ledger.sqlite import SqliteLedger
+from symfleet.ledger import opener, places
+from symfleet.ledger.contract import Ledger
 from symfleet.protocol.operations import (
     Admit,
     Claim,
@@ -67,13 +67,13 @@ class Report:
     epochs: int = 0
 
 
-def own(out: Path) -> SqliteLedger:
+def own(out: Path) -> Ledger:
     """Create the campaign or go on with it."""
     request = opener.OwnerRequest(
         "here", os.getpid(), lock_wait_s=10.0, reserve_bytes=65_536, checkpoint_rows=60
     )
     if opener.has_ledger(out):
-        return opener.open_owner(out, request, SystemClock())
+        return places.own_ledger(out, request, SystemClock())
     return opener.create(out, campaign_row(Keep.ALL), request, SystemClock())
 
 
@@ -120,7 +120,7 @@ def _turn_of(leases: Sequence[Lease], dice: random.Random) -> list[Operation]:
     return operations
 
 
-def _publish(ledger: SqliteLedger, sink: SinkRow, mark: int, upto: int) -> int:
+def _publish(ledger: Ledger, sink: SinkRow, mark: int, upto: int) -> int:
     ledger.run([MarkPublished(sink.sink, sink.incarnation, mark, upto)])
     return upto
 
@@ -163,7 +163,7 @@ def look(out: Path, told: set[str], report: Report) -> None:
     if not opener.has_ledger(out):
         report.lost += len(told)
         return
-    reader = opener.open_reader(out)
+    reader = places.read_ledger(out)
     try:
         report.findings += [str(finding) for finding in reader.audit()]
         decided = [row.work_id for row in reader.decisions()]
@@ -191,7 +191,7 @@ def run(out: Path, kills: int, seed: int) -> Report:
     with Path(os.devnull).open("wb") as nowhere:
         live(out, nowhere.fileno(), dice)
     look(out, told, report)
-    reader = opener.open_reader(out)
+    reader = places.read_ledger(out)
     status = reader.status()
     reader.close()
     report.told, report.corpus, report.epochs = len(told), status.corpus, status.epochs

@@ -1,0 +1,101 @@
+"""A copy of the ledger beside it: one file, of one moment, verified; the campaign may be live."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from symfleet.errors import IntegrityError, UserError
+from symfleet.ledger.audit import audit_all
+from symfleet.ledger.copying import Tell, copy_store
+from symfleet.ledger.database import LEDGER_NAME, check_file, check_schema, connect_reader
+from symfleet.ledger.faults import guarded
+from symfleet.ledger.moving import refuse_unfinished
+from symfleet.ledger.postgres_address import LedgerAddress, StoredAddress, read_address
+from symfleet.ledger.row_reading import read_campaign
+from symfleet.ledger.sqlite_tables import SqliteCopy, finish_copy, open_tables, remove_database
+
+_UNFINISHED: Final = ".copying"
+
+
+class Backup(msgspec.Struct, frozen=True):
+    """A backup that was made: its file, how far the ledger had come, rows of each table."""
+
+    file: str
+    bytes: int
+    decisions: int
+    rows: dict[str, int]
+
+
+def back_up(out: Path, file: Path, tell: Tell) -> Backup:
+    """Write a copy of the ledger as it is at one moment to `file`, an SQLite database.
+
+    Raises UserError when the file exists, IntegrityError when the ledger is damaged, HostError,
+    IOFailure; then there is no file.
+    """
+    if file.exists() or not file.absolute().parent.is_dir():
+        raise UserError(
+            "the backup cannot be made there",
+            where=str(file),
+            why="it exists already" if file.exists() else "its folder does not exist",
+            hint="name a new file in a folder that exists",
+        )
+    refuse_unfinished(out)
+    unfinished = file.with_name(file.name + _UNFINISHED)
+    stored = read_address(out)
+    if stored is not None:
+        _from_server(stored, unfinished, tell)
+    else:
+        _from_file(out / LEDGER_NAME, unfinished, tell)
+    with contextlib.closing(open_tables(unfinished)) as tables, tables.snapshot():
+        rows = {table.name: tables.count(table) for table in tables.tables()}
+    finish_copy(unfinished, file)
+    return Backup(str(file.absolute()), file.stat().st_size, rows["decisions"], rows)
+
+
+def _from_file(ledger: Path, unfinished: Path, tell: Tell) -> None:
+    if not ledger.exists():
+        check_file(ledger)
+    remove_database(unfinished)
+    try:
+        tell(f"copying {ledger}")
+        with contextlib.closing(connect_reader(ledger)) as source:
+            check_schema(source, str(ledger))
+            with (
+                guarded(str(unfinished)),
+                contextlib.closing(sqlite3.connect(unfinished)) as target,
+            ):
+                # In one step: page by page it would begin again whenever the owner has written.
+                source.backup(target)
+        tell("checking the copy")
+        _verify(unfinished)
+    except BaseException:
+        remove_database(unfinished)
+        raise
+
+
+def _verify(unfinished: Path) -> None:
+    with contextlib.closing(connect_reader(unfinished)) as copy:
+        check_schema(copy, str(unfinished))
+        for finding in audit_all(copy, read_campaign(copy, str(unfinished)).campaign):
+            raise IntegrityError(
+                finding.what,
+                where=finding.row,
+                why=finding.detail,
+                hint="no backup was made; look at the ledger itself with `symfleet verify`",
+            )
+
+
+def _from_server(stored: StoredAddress, unfinished: Path, tell: Tell) -> None:
+    from symfleet.ledger.postgres_connection import schema_of
+    from symfleet.ledger.postgres_tables import open_tables as open_schema
+
+    address = LedgerAddress(stored.url, schema_of(stored.campaign))
+    with contextlib.closing(open_schema(address)) as source:
+        source.require_ledger()
+        with contextlib.closing(SqliteCopy(unfinished)) as target:
+            copy_store(source, target, None, tell)
