@@ -106,6 +106,28 @@ def test_shared_memory_is_filled_and_keeps_its_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "plan.json").read_bytes() == b"{}"
 
 
+@pytest.mark.parametrize("code", [errno.EACCES, errno.ENOENT, errno.ENOSPC])
+def test_only_a_lack_of_space_keeps_shared_memory_from_being_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    for name in ("a", "b"):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(MIB)
+    asked: list[int] = []
+
+    def refuse(_descriptor: int, _offset: int, size: int) -> None:
+        asked.append(size)
+        raise refusal(code)
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    if code == errno.ENOSPC:
+        with pytest.raises(IOFailure, match="the disk is full"):
+            hold_shared_memory(tmp_path, tmp_path)
+    else:
+        hold_shared_memory(tmp_path, tmp_path)
+        assert asked == [MIB, MIB], "the others are held all the same"
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [

@@ -17,6 +17,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,15 +92,16 @@ def hold_shared_memory(run_dir: Path, out: Path) -> None:
     """Fill the holes of all files in the run folder; raise IOFailure when the disk has no room.
 
     From here on nobody is killed for touching memory that a full disk cannot back. Bytes that are
-    there stay as they are."""
-    try:
-        for path in run_dir.rglob("*"):
+    there stay as they are. A file that has gone, or that MPI lets nobody write, needs nothing."""
+    for path in run_dir.rglob("*"):
+        try:
             state = path.lstat()
-            if path.is_file() and not path.is_symlink() and state.st_blocks * 512 < state.st_size:
+            if stat.S_ISREG(state.st_mode) and state.st_blocks * 512 < state.st_size:
                 with path.open("r+b") as file:
                     os.posix_fallocate(file.fileno(), 0, state.st_size)
-    except OSError as error:
-        raise lack_of_room(error, out) from error
+        except OSError as error:
+            if error.errno in _LACKS:
+                raise lack_of_room(error, out) from error
 
 
 def lack_of_room(
@@ -115,9 +117,9 @@ def lack_of_room(
     if error.errno == errno.EFBIG:
         remedy = "raise the limit (`ulimit -f`)"
     if error.errno == errno.ENOSPC:
-        state = os.statvfs(out)
-        free, files = state.f_bavail * state.f_frsize, state.f_favail
-        if state.f_files and files < (1 if room is None else room.files):
+        disk = os.statvfs(out)
+        free, files = disk.f_bavail * disk.f_frsize, disk.f_favail
+        if disk.f_files and files < (1 if room is None else room.files):
             lack, remedy = "the disk takes no more files", "remove some files"
             why += f": it takes {files} more files"
             needs = "" if room is None else f"a start needs {room.files}"
