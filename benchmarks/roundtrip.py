@@ -161,7 +161,7 @@ def timed_rank(plan: EpochPlan) -> NoReturn:
     # One item a delivery: a bundle would be timed as a whole.
     root_module.knobs_of = single_item  # type: ignore[attr-defined]
     rank_module.MpiTransport = TimedTransport  # type: ignore[attr-defined]
-    rank_module.run_rank(plan, SystemClock())
+    rank_module.run_rank(lambda: plan, None, SystemClock())
 
 
 def run_job(folder: Path, *, items: int, seconds: float, slots: int, prefetch: int) -> list[Any]:
@@ -184,7 +184,7 @@ def run_job(folder: Path, *, items: int, seconds: float, slots: int, prefetch: i
     )
     plan = EpochPlan(config, "/bin/true", str(folder / "run"), 0, "", 0.0, 0)
     (folder / "out").mkdir()
-    ranks = 1 + len(config.resources.slots_by_worker)
+    ranks = config.resources.ranks
     output = mpirun(ranks, folder, str(write_plan(plan)), native.parent)
     rows: list[Any] = json.loads(output.splitlines()[-1])
     assert len(rows) == items

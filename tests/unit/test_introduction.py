@@ -1,22 +1,29 @@
-"""The first and the last that a worker hears of an epoch that cannot be opened."""
+"""The first that a rank hears of an epoch, and the last of one that cannot be opened."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from symfleet.protocol.setup import Knobs
+from symfleet.config.model import CampaignConfig, Output, Target
+from symfleet.protocol.operations import EpochOpening
+from symfleet.protocol.setup import Knobs, Peer
 from symfleet.runtime.introduction import (
     Dismissal,
     Introduction,
+    PeerIntroduction,
     RootGone,
+    SourcePlace,
     await_introduction,
     dismiss,
     encode_introduction,
+    peer_frames,
     say_farewell,
 )
+from symfleet.runtime.places import Folders
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.transport.inproc import Network
-from symfleet.types import CampaignId, Epoch
+from symfleet.types import CampaignId, Epoch, GenerationId, Incarnation
 
 
 class Meanwhile(FakeClock):
@@ -32,7 +39,7 @@ class Meanwhile(FakeClock):
         if not self.woke:
             self.woke = True
             worker = self.network.endpoint(1)
-            heard = await_introduction(worker, 0, FakeClock())
+            heard = await_introduction(worker, FakeClock())
             assert isinstance(heard, Dismissal)
             say_farewell(worker, 0, FakeClock())
             self.network.lose(2)
@@ -58,13 +65,58 @@ def test_nobody_is_waited_for_who_is_dead_or_has_answered() -> None:
 
 def test_an_introduction_comes_back_as_it_was_written() -> None:
     network = Network(2)
-    introduction = Introduction(CampaignId("c1" * 16), Epoch(3), 0, 8, Knobs(prefetch=2))
+    introduction = Introduction(
+        campaign=CampaignId("c1" * 16),
+        epoch=Epoch(3),
+        coordinator=0,
+        slots=8,
+        knobs=Knobs(prefetch=2),
+        folders=Folders("host", "/out", "/out/.run/1"),
+        output=Output(out_dir="/out"),
+    )
     network.endpoint(0).send(1, encode_introduction(introduction))
-    assert await_introduction(network.endpoint(1), 0, FakeClock()) == introduction
+    assert await_introduction(network.endpoint(1), FakeClock()) == introduction
+
+
+def peer_introduction(edges: bytes) -> PeerIntroduction:
+    return PeerIntroduction(
+        campaign=CampaignId("c1" * 16),
+        epoch=Epoch(3),
+        number=1,
+        incarnation=Incarnation(2**64 - 1),
+        peers=(Peer(0, 0, (3,)),),
+        workers=(2,),
+        slots={2: 4, 3: 4},
+        knobs=Knobs(),
+        folders=Folders("host", "/out", "/out/.run/1"),
+        config=CampaignConfig(target=Target(argv=("t", "@@"))),
+        program="/bin/t",
+        generation=GenerationId("9e" * 32),
+        sources=(SourcePlace(1, "/seeds"),),
+        opening=EpochOpening(Epoch(3), True, 0, 0, 5, 7, edges),
+        may_restart=True,
+        pieces=0,
+    )
+
+
+@pytest.mark.parametrize(("size", "frames"), [(0, 2), (1000, 2), (5 << 20, 7)])
+def test_a_coordinator_gets_the_whole_coverage_in_bounded_frames(size: int, frames: int) -> None:
+    network = Network(3)
+    introduction = peer_introduction(bytes(range(256)) * (size // 256))
+    sent = peer_frames(introduction)
+    assert len(sent) == frames
+    assert max(map(len, sent)) < 2 << 20
+    for frame in sent:
+        network.endpoint(0).send(1, frame)
+    network.endpoint(2).send(1, b"hello of a worker that was told earlier")
+    heard = await_introduction(network.endpoint(1), FakeClock())
+    assert heard == msgspec.structs.replace(introduction, pieces=frames - 1)
+    (waits,) = network.endpoint(1).receive(10, 1 << 20).events
+    assert waits.rank == 2, "what others say waits"
 
 
 def test_a_root_that_dies_before_it_speaks_is_not_waited_for() -> None:
     network = Network(2)
     network.lose(0)
     with pytest.raises(RootGone):
-        await_introduction(network.endpoint(1), 0, FakeClock())
+        await_introduction(network.endpoint(1), FakeClock())

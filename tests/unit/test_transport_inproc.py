@@ -40,3 +40,19 @@ def test_what_a_dead_rank_has_sent_comes_before_word_of_its_death() -> None:
     assert network.endpoint(0).receive(10, 1000).events == (FrameReceived(2, b"last"), RankLost(2))
     with pytest.raises(NotSent):
         network.endpoint(0).send(2, b"too late")
+
+
+def test_one_source_can_be_heard_while_the_others_wait_in_order() -> None:
+    network = Network(4)
+    network.endpoint(1).send(0, b"1a")
+    network.endpoint(2).send(0, b"2a")
+    network.endpoint(1).send(0, b"1b")
+    network.lose(3)
+    root = network.endpoint(0)
+    arrivals = root.receive(10, 1000, 2)
+    assert arrivals.events == (FrameReceived(2, b"2a"),)
+    assert arrivals.drained
+    rest = (FrameReceived(1, b"1a"), FrameReceived(1, b"1b"), RankLost(3))
+    assert root.receive(10, 1000).events == rest
+    network.lose(2)
+    assert root.receive(10, 1000, 2).events == (RankLost(2),)

@@ -186,6 +186,11 @@ class Limits(_Checked):
     )
 
 
+_SLOTS_PER_COORDINATOR: Final = 90
+"""What one coordinator serves well; measured in docs/explanation/scale.md."""
+_SLOTS_PER_COORDINATOR_MIN: Final = 3
+
+
 def _usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
@@ -204,6 +209,13 @@ class Resources(_Checked):
         derived="the number of usable cores",
     )
     slots_per_worker: int = count(8, 1, 64, "Slots that one worker process drives.")
+    coordinators: int | None = count(
+        None,
+        1,
+        64,
+        "How many processes hand out work; each needs three slots at least.",
+        derived="auto: one for about 90 slots",
+    )
 
     @property
     def slots(self) -> int:
@@ -211,10 +223,38 @@ class Resources(_Checked):
         return _usable_cores() if self.jobs is None else self.jobs
 
     @property
+    def coordinator_count(self) -> int:
+        """Number of coordinators, the root's among them."""
+        if self.coordinators is not None:
+            return self.coordinators
+        return max(1, round(self.slots / _SLOTS_PER_COORDINATOR))
+
+    def require_slots(self) -> None:
+        """Raise UserError when there are more coordinators than the slots are worth."""
+        count = self.coordinator_count
+        needed = _SLOTS_PER_COORDINATOR_MIN * count
+        if count > 1 and self.slots < needed:
+            raise UserError(
+                f"coordinators cannot be {count}",
+                where="coordinators",
+                why=f"each needs {_SLOTS_PER_COORDINATOR_MIN} slots at least, and there are"
+                f" {self.slots}",
+                hint=f"raise --jobs to {needed} or lower --coordinators to"
+                f" {max(1, self.slots // _SLOTS_PER_COORDINATOR_MIN)}",
+            )
+
+    @property
+    def ranks(self) -> int:
+        """Number of MPI processes."""
+        return self.coordinator_count + len(self.slots_by_worker)
+
+    @property
     def slots_by_worker(self) -> tuple[int, ...]:
-        """Slots of each worker rank: as even as can be, two ranks at least for two slots."""
-        slots = self.slots
+        """Slots of each worker rank: as even as can be, two ranks at least for two slots, and as
+        many for each coordinator."""
+        slots, coordinators = self.slots, self.coordinator_count
         workers = max(-(-slots // self.slots_per_worker), min(2, slots))
+        workers = -(-workers // coordinators) * coordinators
         small, larger = divmod(slots, workers)
         return tuple(small + (index < larger) for index in range(workers))
 
@@ -459,3 +499,4 @@ class CampaignConfig:
                 why="a campaign keeps everything in one folder",
                 hint="add -o out",
             )
+        self.resources.require_slots()

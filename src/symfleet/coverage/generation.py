@@ -14,25 +14,11 @@ from typing import Final
 import msgspec
 
 from symfleet.config.model import CampaignConfig
-from symfleet.errors import IOFailure
+from symfleet.coverage.digests import digest_of_file
 from symfleet.ledger.contract import GenerationKey
 from symfleet.types import GenerationId
 
 _DOMAIN: Final = b"symfleet generation v1\0"
-
-
-def digest_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file; raise IOFailure when it cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise IOFailure(
-            "a file cannot be read",
-            where=str(path),
-            why=error.strerror or str(error),
-            hint="check that it exists and that you may read it",
-        ) from error
 
 
 def engine_build_of(engine: Sequence[str], version: str) -> str:

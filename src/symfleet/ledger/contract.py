@@ -252,7 +252,19 @@ class LedgerReader(Protocol):
         ...
 
 
-class Ledger(LedgerReader, Protocol):
+class TurnLedger(Protocol):
+    """What a coordinator's turn needs of a ledger, wherever it is."""
+
+    def run(self, operations: Sequence[Operation]) -> TurnAnswers:
+        """Run a turn's operations in one durable transaction (leases alone may be NORMAL)."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Between turns: fold the write-ahead log back when it has grown, write `highwater`."""
+        ...
+
+
+class Ledger(LedgerReader, TurnLedger, Protocol):
     """The owner's view."""
 
     def open_epoch(self, request: EpochRequest) -> EpochOpening:
@@ -268,14 +280,6 @@ class Ledger(LedgerReader, Protocol):
         """Return the sink of this host and path with a fresh incarnation for this epoch."""
         ...
 
-    def run(self, operations: Sequence[Operation]) -> TurnAnswers:
-        """Run a turn's operations in one durable transaction (leases alone may be NORMAL)."""
-        ...
-
     def rearm(self, work_ids: Sequence[WorkId]) -> int:
         """Make poisoned rows pending again with their blames forgotten; return how many."""
-        ...
-
-    def checkpoint(self) -> None:
-        """Between turns: fold the write-ahead log back when it has grown, write `highwater`."""
         ...

@@ -86,6 +86,7 @@ KINDS: Final[tuple[type[Message], ...]] = (
 )
 assert set(KINDS) == set(get_args(AnyMessage)), "every message has a kind"
 
+_KIND_AT: Final = 6
 _KIND_OF: Final = {kind: number for number, kind in enumerate(KINDS)}
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODERS: Final = tuple(msgspec.msgpack.Decoder(kind, strict=True) for kind in KINDS)
@@ -154,6 +155,12 @@ class Unreadable:
 
 
 Opened = Frame | BadBody | Foreign | Unreadable
+
+
+def kind_of(data: bytes) -> type[Message] | None:
+    """Return what a frame claims to be, unchecked: enough to choose who opens it."""
+    number = data[_KIND_AT] if len(data) > _KIND_AT else len(KINDS)
+    return KINDS[number] if number < len(KINDS) else None
 
 
 class Codec:

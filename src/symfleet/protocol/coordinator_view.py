@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from symfleet.protocol.core import Core
 from symfleet.protocol.fleet import WorkerPhase
@@ -69,4 +70,22 @@ def view_of(core: Core, phase: str, idle_window_s: float | None) -> CoordinatorV
         hosts_paused=tuple(sorted(core.breaker.paused)),
         idle_window_s=idle_window_s,
         faults=tuple((n, why, count) for (n, why), count in sorted(core.outbox.totals.items())),
+    )
+
+
+def joined_view(root: CoordinatorView, others: Sequence[CoordinatorView]) -> CoordinatorView:
+    """Return one view of all coordinators; phase, window and faults are the root's."""
+    if not others:
+        return root
+    views = (root, *others)
+    return replace(
+        root,
+        slots=tuple(slot for view in views for slot in view.slots),
+        workers=sum(view.workers for view in views),
+        workers_joined=sum(view.workers_joined for view in views),
+        acknowledged=sum(view.acknowledged for view in views),
+        unacknowledged=tuple(name for view in views for name in view.unacknowledged),
+        in_flight_items=sum(view.in_flight_items for view in views),
+        claimed_items=sum(view.claimed_items for view in views),
+        hosts_paused=tuple(sorted({host for view in views for host in view.hosts_paused})),
     )

@@ -6,6 +6,11 @@ that depends on a decision leaves this process before its transaction is durable
 timer and no thread: what arrives during the commit is the next batch. Publication, scanning and
 looking at the inbox happen between turns, a bounded piece at a time, so that dispatch never waits
 for them longer than for one such piece.
+
+Every coordinator runs this loop. What differs is given to it: where its turns run (`TurnStore`: the
+root's own ledger, which takes the others' turns along, or that ledger from afar), what it publishes
+and takes in, and what it has to look after beside (`Duties`: the root hears the launcher and asks
+the stop rules).
 """
 
 from __future__ import annotations
@@ -13,14 +18,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, assert_never
+from typing import Final, Protocol, assert_never
 
 from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.corpus.publish import Publisher
 from symfleet.errors import ExitCode, SymfleetError
-from symfleet.ledger.contract import Ledger
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import (
     ConfirmAdmitted,
@@ -36,17 +39,14 @@ from symfleet.protocol.events import (
     SendFailed,
     StopRequested,
 )
-from symfleet.protocol.operations import Operation
+from symfleet.protocol.operations import Operation, TurnAnswers
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime.intake import Intake
 from symfleet.runtime.observer import EpochObserver
 from symfleet.runtime.pace import Pace
-from symfleet.runtime.plan import Beats, Requests
-from symfleet.runtime.stop_rules import DRAIN_S, StopRules
+from symfleet.runtime.stop_rules import DRAIN_S
 from symfleet.transport.contract import NotSent, Transport
 
-_BEAT_S: Final = 2.0
-_REQUEST_S: Final = 0.05
 _ASIDE_S: Final = 0.005
 """How often publication and intake are looked at while no turn runs."""
 _FLUSH_S: Final = 5.0
@@ -54,20 +54,60 @@ _LEDGER_FAILURES_MAX: Final = 100
 """A machine that does not come to its end although nothing can be written is a fault of ours."""
 
 
+class TurnStore(Protocol):
+    """Where a coordinator's turns run, and what it hears there of others."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a turn is due although nothing has arrived for this coordinator."""
+        ...
+
+    @property
+    def own_bytes_max(self) -> int:
+        """How many bytes of frames the next turn may take."""
+        ...
+
+    def arrived(self, events: Sequence[CoordinatorEvent]) -> Sequence[CoordinatorEvent]:
+        """Take what is for the store out of what has arrived; return what is for the machine."""
+        ...
+
+    def run(self, operations: Sequence[Operation]) -> TurnAnswers | None:
+        """Run a turn in one transaction; None when there was nothing to run."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Do what is due between turns."""
+        ...
+
+    def dismiss(self, rank: int) -> None:
+        """Take nothing of a rank any more that is about to be given up."""
+        ...
+
+
+class Duties(Protocol):
+    """What a coordinator looks after beside its turns."""
+
+    def step(self, now: float) -> Sequence[CoordinatorEvent]:
+        """Do what is due; return what came of it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorParts:
     """What the loop joins."""
 
     machine: Coordinator
-    ledger: Ledger
+    store: TurnStore
     transport: Transport
     publishers: Sequence[Publisher]
     intake: Intake
-    stop_rules: StopRules
+    duties: Duties | None = None
+    """None: a coordinator that is not the root has none."""
     observer: EpochObserver
     clock: Clock
     knobs: Knobs
-    run_dir: Path
+    early: Sequence[CoordinatorEvent] = ()
+    """What happened before the loop began."""
 
 
 class CoordinatorLoop:
@@ -76,11 +116,9 @@ class CoordinatorLoop:
     def __init__(self, parts: CoordinatorParts) -> None:
         self._p = parts
         self._machine = parts.machine
-        self._events: deque[CoordinatorEvent] = deque()
+        self._events: deque[CoordinatorEvent] = deque(parts.early)
         self._pace = Pace()
-        self._beats = Beats(parts.run_dir)
-        self._requests = Requests(parts.run_dir)
-        self._beat_at = self._request_at = self._aside_at = 0.0
+        self._aside_at = 0.0
         self._publish = Publish(0)
         self._deadline: float | None = 0.0
         self._ledger_failures = 0
@@ -103,39 +141,37 @@ class CoordinatorLoop:
     # ---- one turn ----------------------------------------------------------------------------
 
     def _turn(self) -> Finish | None:
-        now = self._p.clock.monotonic()
-        self._housekeep(now)
-        arrivals = self._p.transport.receive(
-            self._p.knobs.turn_results, self._p.knobs.turn_mib << 20
-        )
-        batch: list[CoordinatorEvent] = [*arrivals.events, *self._events]
+        now, store = self._p.clock.monotonic(), self._p.store
+        if self._p.duties is not None:
+            self._events += self._p.duties.step(now)
+        arrivals = self._p.transport.receive(self._p.knobs.turn_results, store.own_bytes_max)
+        batch: list[CoordinatorEvent] = [*store.arrived(arrivals.events), *self._events]
         self._events.clear()
-        if not batch and (self._deadline is None or now < self._deadline):
+        called = bool(batch) or store.waiting
+        if not called and (self._deadline is None or now < self._deadline):
             if now >= self._aside_at:
                 self._between_turns(now)
             if not self._events:
                 self._p.clock.sleep(self._pace.idle(now, self._deadline))
             return None
-        if batch:
+        if called:
             self._pace.busy()
         crash.point("coordinator.turn")
         operations = self._machine.begin_turn(now, batch, drained=arrivals.drained)
-        finish = self._carry_out(self._commit(operations, now))
+        finish = self._carry_out(self._commit(operations))
         self._deadline = self._machine.next_deadline()
         self._between_turns(now)
-        self._p.observer.turned(now, self._machine.view, self._p.ledger)
+        self._p.observer.turned(now, self._machine.view)
         return finish
 
-    def _commit(self, operations: Sequence[Operation], now: float) -> Sequence[CoordinatorAction]:
+    def _commit(self, operations: Sequence[Operation]) -> Sequence[CoordinatorAction]:
         """Run the turn's transaction and hear what follows from it."""
         crash.point("coordinator.before_commit")
         try:
-            answers = self._p.ledger.run(operations) if operations else None
+            answers = self._p.store.run(operations)
         except SymfleetError as error:
             return self._ledger_failed(error)
         crash.point("coordinator.after_commit")
-        if answers is not None:
-            self._p.stop_rules.note(operations, answers.answers, now)
         return self._machine.end_turn(answers)
 
     def _ledger_failed(self, error: SymfleetError) -> Sequence[CoordinatorAction]:
@@ -164,6 +200,7 @@ class CoordinatorLoop:
                 case Publish():
                     self._publish = action
                 case GiveUpRank():
+                    self._p.store.dismiss(action.rank)
                     self._p.transport.give_up(action.rank)
                     self._events.append(RankLost(action.rank))
                 case Note():
@@ -197,32 +234,11 @@ class CoordinatorLoop:
                 crash.point("coordinator.before_mark")
             self._events += moved
         self._events += self._p.intake.step(now)
-        self._p.ledger.checkpoint()
-
-    def _housekeep(self, now: float) -> None:
-        """Beat, hear the launcher, ask the stop rules."""
-        if now >= self._beat_at:
-            self._beat_at = now + _BEAT_S
-            self._beats.beat()
-        if now >= self._request_at:
-            self._request_at = now + _REQUEST_S
-            match self._requests.poll():
-                case None:
-                    pass
-                case "drain":
-                    self._stop("interrupted", DRAIN_S)
-                case _:
-                    self._stop("interrupted", 0.0)
-        stop = self._p.stop_rules.due(now)
-        if stop is not None:
-            self._events.append(stop)
-
-    def _stop(self, reason: str, drain_s: float) -> None:
-        self._events.append(StopRequested(reason, int(ExitCode.DONE), drain_s))
+        self._p.store.checkpoint()
 
     def request_stop(self, reason: str) -> None:
         """Ask for a clean end: for signal handlers of this process."""
-        self._stop(reason, DRAIN_S)
+        self._events.append(StopRequested(reason, int(ExitCode.DONE), DRAIN_S))
 
     def _flush(self) -> None:
         """Let the last frames reach their readers."""
@@ -230,4 +246,4 @@ class CoordinatorLoop:
         while self._p.transport.unsent_bytes() and self._p.clock.monotonic() < deadline:
             self._p.transport.receive(1, 1)
             self._p.clock.sleep(self._pace.idle(0.0, None))
-        self._p.observer.finished(self._p.clock.monotonic(), self._p.ledger)
+        self._p.observer.finished(self._p.clock.monotonic())

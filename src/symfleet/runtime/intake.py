@@ -32,55 +32,23 @@ from symfleet.runtime.stop_rules import DRAIN_S
 _INBOX_S: Final = 0.5
 
 
-class Intake:
-    """The sources of one coordinator, and the campaign's inbox."""
+class Inbox:
+    """What people ask of a live campaign: the root reads it."""
 
-    def __init__(
-        self,
-        scanners: Sequence[FolderScanner],
-        out: Path,
-        ledger: Ledger,
-        rescan_s: float,
-    ) -> None:
-        self._scanners = {scanner.source: scanner for scanner in scanners}
+    def __init__(self, out: Path, ledger: Ledger) -> None:
         self._out = out
         self._ledger = ledger
-        self._rescan_s = rescan_s
-        self._rescan_at = 0.0
-        self._commands_at = 0.0
-        self._waiting: set[int] = set()
-        """Sources with a batch whose admission is not durable yet."""
+        self._look_at = 0.0
 
     def step(self, now: float) -> list[CoordinatorEvent]:
-        """Do a bounded piece of everything that is due."""
+        """Obey what has come when it is time to look."""
+        if now < self._look_at:
+            return []
+        self._look_at = now + _INBOX_S
         events: list[CoordinatorEvent] = []
-        if now >= self._rescan_at:
-            self._rescan_at = now + self._rescan_s
-            for scanner in self._scanners.values():
-                if not scanner.active:
-                    scanner.start()
-        for source, scanner in self._scanners.items():
-            if source in self._waiting:
-                continue
-            for event in scanner.step():
-                if isinstance(event, SourceBatch) and event.entries:
-                    self._waiting.add(source)
-                events.append(event)
-        if now >= self._commands_at:
-            self._commands_at = now + _INBOX_S
-            for delivered in read_commands(self._out):
-                events += self._obey(delivered)
+        for delivered in read_commands(self._out):
+            events += self._obey(delivered)
         return events
-
-    def confirm(self, admitted: ConfirmAdmitted) -> None:
-        """Mark inputs as seen: they are durable."""
-        self._waiting.discard(admitted.source)
-        self._scanners[admitted.source].confirm(admitted.origins)
-
-    def scan(self, action: Scan) -> None:
-        """Scan a source from its beginning; the answer names the round."""
-        self._waiting.discard(action.source)
-        self._scanners[action.source].start(action.round)
 
     def _obey(self, delivered: Delivered) -> list[CoordinatorEvent]:
         events: list[CoordinatorEvent] = []
@@ -101,3 +69,46 @@ class Intake:
                 assert_never(delivered.command)
         answer_command(self._out, delivered, answer)
         return events
+
+
+class Intake:
+    """The sources of one coordinator, and the campaign's inbox if it is the root."""
+
+    def __init__(
+        self, scanners: Sequence[FolderScanner], rescan_s: float, inbox: Inbox | None = None
+    ) -> None:
+        self._scanners = {scanner.source: scanner for scanner in scanners}
+        self._inbox = inbox
+        self._rescan_s = rescan_s
+        self._rescan_at = 0.0
+        self._waiting: set[int] = set()
+        """Sources with a batch whose admission is not durable yet."""
+
+    def step(self, now: float) -> list[CoordinatorEvent]:
+        """Do a bounded piece of everything that is due."""
+        events: list[CoordinatorEvent] = []
+        if now >= self._rescan_at:
+            self._rescan_at = now + self._rescan_s
+            for scanner in self._scanners.values():
+                if not scanner.active:
+                    scanner.start()
+        for source, scanner in self._scanners.items():
+            if source in self._waiting:
+                continue
+            for event in scanner.step():
+                if isinstance(event, SourceBatch) and event.entries:
+                    self._waiting.add(source)
+                events.append(event)
+        if self._inbox is not None:
+            events += self._inbox.step(now)
+        return events
+
+    def confirm(self, admitted: ConfirmAdmitted) -> None:
+        """Mark inputs as seen: they are durable."""
+        self._waiting.discard(admitted.source)
+        self._scanners[admitted.source].confirm(admitted.origins)
+
+    def scan(self, action: Scan) -> None:
+        """Scan a source from its beginning; the answer names the round."""
+        self._waiting.discard(action.source)
+        self._scanners[action.source].start(action.round)

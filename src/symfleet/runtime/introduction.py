@@ -1,25 +1,35 @@
-"""The first frame that a worker gets: which campaign and epoch it belongs to.
+"""The first frames that a rank gets: who it is in this campaign and epoch.
 
-Frames of the protocol carry campaign and epoch, which only the owner of the ledger knows once it
-has opened it. So the root introduces itself with this before a worker can say hello. A root that
-cannot open its ledger dismisses its workers instead, and each of them acknowledges (Q4): a refused
-campaign ends as orderly as a finished one.
+Only the root reads the launcher's plan and owns the ledger. Every other rank learns everything from
+it: after the roll call (see `roll_call`) a worker gets an `Introduction`, a coordinator a
+`PeerIntroduction` with the configuration, the sources that it scans and the coverage so far, which
+follows in pieces. A root that cannot open its ledger, or that has called a stranger, dismisses its
+ranks instead, and each of them acknowledges (Q4): a refused campaign ends as orderly as a finished
+one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from symfleet.clock import Clock
+from symfleet.config.model import CampaignConfig, Output
+from symfleet.errors import DataError
 from symfleet.protocol.events import FrameReceived, RankLost
-from symfleet.protocol.setup import Knobs
+from symfleet.protocol.operations import EpochOpening
+from symfleet.protocol.pieces import PIECE_BYTES_MAX, split
+from symfleet.protocol.setup import Knobs, Peer
+from symfleet.runtime.layout import ROOT_RANK
 from symfleet.runtime.pace import Pace
+from symfleet.runtime.places import Folders
+from symfleet.runtime.roll_call import Call, present
 from symfleet.transport.contract import NotSent, Transport
-from symfleet.types import CampaignId, Epoch
+from symfleet.types import CampaignId, Epoch, GenerationId, Incarnation
 
 _WAIT_S: Final = 3600.0
 """Opening a large ledger after an unclean end may take long; the root's death ends the wait."""
@@ -33,23 +43,71 @@ class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
     campaign: CampaignId
     epoch: Epoch
     coordinator: int
+    """Rank of the one that it serves."""
     slots: int
     knobs: Knobs
+    folders: Folders
+    output: Output
+
+
+class SourcePlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A source that a coordinator scans: its number in the ledger and where it is."""
+
+    source: int
+    path: str
+    consumed: bool = False
+    """Whether files go away once they are admitted: the inbox."""
+
+
+class PeerIntroduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """What a coordinator that is not the root must know to make its machine."""
+
+    campaign: CampaignId
+    epoch: Epoch
+    number: int
+    incarnation: Incarnation
+    """Chosen by the root, which takes turns of no other life."""
+    peers: tuple[Peer, ...]
+    workers: tuple[int, ...]
+    slots: dict[int, int]
+    knobs: Knobs
+    folders: Folders
+    config: CampaignConfig
+    program: str
+    generation: GenerationId
+    sources: tuple[SourcePlace, ...]
+    opening: EpochOpening
+    """Without its coverage, which follows."""
+    may_restart: bool
+    pieces: int
+    """How many KnowledgePiece frames follow."""
+
+
+class KnowledgePiece(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """A piece of the coverage that the campaign has."""
+
+    edges: bytes
 
 
 class Dismissal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """There will be no epoch: acknowledge and leave."""
 
+    reason: str
+
 
 class Farewell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """A worker's acknowledgement of its dismissal."""
+    """A rank's acknowledgement of its dismissal."""
 
 
 class RootGone(Exception):
-    """The root ended before it introduced itself."""
+    """The root has ended, or wants nothing more of this rank."""
 
 
-_decoder: Final = msgspec.msgpack.Decoder(Introduction | Dismissal)
+FirstWords = Introduction | PeerIntroduction | Dismissal
+_decoder: Final = msgspec.msgpack.Decoder(Call | KnowledgePiece | FirstWords)
+
+
+# ---- the root -----------------------------------------------------------------------------------
 
 
 def encode_introduction(introduction: Introduction) -> bytes:
@@ -57,21 +115,42 @@ def encode_introduction(introduction: Introduction) -> bytes:
     return msgspec.msgpack.encode(introduction)
 
 
-def dismiss(transport: Transport, clock: Clock, grace_s: float) -> Sequence[int]:
+def peer_frames(introduction: PeerIntroduction) -> list[bytes]:
+    """Return the frames of an introduction whose opening holds the whole coverage."""
+    edges = split(introduction.opening.knowledge, PIECE_BYTES_MAX)
+    opening = msgspec.structs.replace(
+        introduction,
+        opening=_with_knowledge(introduction.opening, b""),
+        pieces=len(edges),
+    )
+    return [msgspec.msgpack.encode(one) for one in (opening, *map(KnowledgePiece, edges))]
+
+
+def _with_knowledge(opening: EpochOpening, edges: bytes) -> EpochOpening:
+    return dataclasses.replace(opening, knowledge=edges)
+
+
+def dismiss(transport: Transport, clock: Clock, grace_s: float, reason: str = "") -> Sequence[int]:
     """Dismiss every other rank; return those that did not acknowledge within the grace."""
     waiting = {rank for rank in range(transport.size) if rank != transport.rank}
     for rank in waiting:
         with contextlib.suppress(NotSent):
-            transport.send(rank, msgspec.msgpack.encode(Dismissal()))
+            transport.send(rank, msgspec.msgpack.encode(Dismissal(reason)))
     pace, missing = Pace(), set[int]()
     deadline = clock.monotonic() + grace_s
+    farewell = msgspec.msgpack.encode(Farewell())
     while waiting and clock.monotonic() < deadline:
         for event in transport.receive(len(waiting), 1 << 10).events:
-            if isinstance(event, RankLost) and event.rank in waiting:
-                missing.add(event.rank)
+            if isinstance(event, RankLost):
+                missing |= waiting & {event.rank}
+            elif event.data != farewell:
+                continue  # an answer to the roll call that nobody waits for any more
             waiting.discard(event.rank)
         clock.sleep(pace.idle(0.0, None))
     return sorted(waiting | missing)
+
+
+# ---- every other rank ---------------------------------------------------------------------------
 
 
 def say_farewell(transport: Transport, root: int, clock: Clock) -> None:
@@ -80,22 +159,57 @@ def say_farewell(transport: Transport, root: int, clock: Clock) -> None:
         transport.send(root, msgspec.msgpack.encode(Farewell()))
     pace, deadline = Pace(), clock.monotonic() + _FAREWELL_S
     while transport.unsent_bytes() and clock.monotonic() < deadline:
-        transport.receive(1, 1)
+        transport.receive(1, 1, root)
         clock.sleep(pace.idle(0.0, None))
 
 
-def await_introduction(transport: Transport, root: int, clock: Clock) -> Introduction | Dismissal:
-    """Wait for the root's first frame; raise RootGone when it dies or never speaks."""
+def await_introduction(transport: Transport, clock: Clock) -> FirstWords:
+    """Answer the roll call, and wait for what the root makes of this rank; raise RootGone when it
+    dies or never speaks. What other ranks say meanwhile waits in the transport."""
+    while True:
+        heard = _next_words(transport, clock)
+        match heard:
+            case Call(program=program):
+                answer = msgspec.msgpack.encode(present(program))
+                with contextlib.suppress(NotSent):
+                    transport.send(ROOT_RANK, answer)
+            case PeerIntroduction():
+                return _with_pieces(heard, transport, clock)
+            case Introduction() | Dismissal():
+                return heard
+            case KnowledgePiece():
+                raise _unexpected(heard)
+
+
+def _with_pieces(
+    introduction: PeerIntroduction, transport: Transport, clock: Clock
+) -> PeerIntroduction:
+    edges: list[bytes] = []
+    for _ in range(introduction.pieces):
+        heard = _next_words(transport, clock)
+        if not isinstance(heard, KnowledgePiece):
+            raise _unexpected(heard)
+        edges.append(heard.edges)
+    whole = _with_knowledge(introduction.opening, b"".join(edges))
+    return msgspec.structs.replace(introduction, opening=whole)
+
+
+def _unexpected(heard: object) -> DataError:
+    return DataError(
+        "the root's introduction makes no sense", where=type(heard).__name__, why="out of order"
+    )
+
+
+def _next_words(transport: Transport, clock: Clock) -> Call | KnowledgePiece | FirstWords:
     pace = Pace()
     deadline = clock.monotonic() + _WAIT_S
     while clock.monotonic() < deadline:
-        for event in transport.receive(1, 1).events:
+        for event in transport.receive(1, 1, ROOT_RANK).events:
             match event:
-                case FrameReceived(rank=rank, data=data) if rank == root:
-                    return _decoder.decode(data)
-                case RankLost(rank=rank) if rank == root:
+                case FrameReceived(data=data):
+                    words: Call | KnowledgePiece | FirstWords = _decoder.decode(data)
+                    return words
+                case RankLost():
                     raise RootGone
-                case _:
-                    continue
         clock.sleep(pace.idle(0.0, None))
     raise RootGone

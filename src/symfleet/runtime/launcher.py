@@ -16,15 +16,21 @@ import contextlib
 import os
 import select
 import shlex
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from symfleet import crash
 from symfleet.clock import Clock, SystemClock
-from symfleet.config.environment import crash_spec, inherited_environment, mpi_world_size
+from symfleet.config.environment import (
+    crash_spec,
+    inherited_environment,
+    mpi_rank,
+    mpi_world_size,
+)
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.durable import make_folder
 from symfleet.engine import processes
@@ -90,6 +96,8 @@ def run_campaign(
     could not go on, InternalError when epoch after epoch comes to nothing."""
     clock = clock or SystemClock()
     config.require_complete()
+    if mpi_world_size() is not None and mpi_rank() != 0:
+        _follow(clock)
     environment = inherited_environment()
     program = find_program(config, environment.get("PATH", os.defpath))
     engine_setup(config, str(program))  # refuses what no worker could start
@@ -127,20 +135,30 @@ def _plan(
     )
 
 
-def _join(config: CampaignConfig, out: Path, program: Path, clock: Clock) -> None:
-    """Be a rank of a job that somebody else started; does not return."""
-    from symfleet.config.environment import mpi_rank
+def _follow(clock: Clock) -> NoReturn:
+    """Be a rank of a job that somebody else started, other than its root; nothing of the output
+    folder is touched, which may be on another host."""
+    from symfleet.runtime.rank import run_rank
+
+    def no_plan() -> plans.EpochPlan:
+        raise InternalError("this rank is the root, but was started as another", where="MPI")
+
+    run_rank(no_plan, None, clock)
+
+
+def _join(config: CampaignConfig, out: Path, program: Path, clock: Clock) -> NoReturn:
+    """Be the root of a job that somebody else started."""
     from symfleet.runtime.rank import run_rank
 
     run_dir = out / RUN_FOLDER / "joined"
-    if mpi_rank() == 0:
-        lock = CampaignLock(out, clock)
-        with naming_the_disk(out):
-            lock.acquire(config.advanced.lock_wait_s)
-            note_beginning(out, config)
-        remove_run_dirs(out / RUN_FOLDER)
+    lock = CampaignLock(out, clock)
+    with naming_the_disk(out):
+        lock.acquire(config.advanced.lock_wait_s)
+        note_beginning(out, config)
+    remove_run_dirs(out / RUN_FOLDER)
     make_folder(run_dir)
-    run_rank(_plan(config, program, run_dir, 0, (0.0, 0)), clock)
+    plan = _plan(config, program, run_dir, 0, (0.0, 0))
+    run_rank(lambda: plan, None, clock)
 
 
 class Launch:
@@ -210,7 +228,11 @@ class Launch:
         ranks = self._ranks
         crash.point("launcher.before_mpirun")
         child = processes.start_child(
-            mpirun_command(self._mpirun, ranks, files, plan),
+            [
+                *mpirun_command(self._mpirun, ranks, files, plan),
+                str(os.getpid()),
+                socket.gethostname(),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -230,7 +252,7 @@ class Launch:
 
     @property
     def _ranks(self) -> int:
-        return 1 + len(self._config.resources.slots_by_worker)
+        return self._config.resources.ranks
 
     def _check_room(self, what: str) -> None:
         """Raise IOFailure when the disk has no room for MPI and the ledger to start."""

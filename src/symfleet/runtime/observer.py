@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the launcher loads this module, and none of those: its start would double
-    from symfleet.ledger.contract import LedgerReader
     from symfleet.protocol.coordinator import CoordinatorView
     from symfleet.protocol.events import Note
 
 
 class EpochObserver(Protocol):
-    """Watches one epoch from inside the root."""
+    """Watches one epoch from inside a coordinator."""
 
-    def turned(self, now: float, view: Callable[[], CoordinatorView], ledger: LedgerReader) -> None:
+    def turned(self, now: float, view: Callable[[], CoordinatorView]) -> None:
         """Called after every turn of the loop; must be cheap unless something is due."""
         ...
 
@@ -22,7 +21,7 @@ class EpochObserver(Protocol):
         """Something worth a log line."""
         ...
 
-    def finished(self, now: float, ledger: LedgerReader) -> None:
+    def finished(self, now: float) -> None:
         """The last call: the epoch is closed."""
         ...
 
@@ -42,13 +41,13 @@ class LaunchObserver(Protocol):
 class Unobserved:
     """Nobody watches."""
 
-    def turned(self, now: float, view: Callable[[], CoordinatorView], ledger: LedgerReader) -> None:
+    def turned(self, now: float, view: Callable[[], CoordinatorView]) -> None:
         """Ignore it."""
 
     def noted(self, note: Note) -> None:
         """Ignore it."""
 
-    def finished(self, now: float, ledger: LedgerReader) -> None:
+    def finished(self, now: float) -> None:
         """Ignore it."""
 
     def ticked(self, now: float) -> None:

@@ -1,7 +1,8 @@
-"""Entry of every rank: `python -m symfleet.runtime.rank OUT/.run/N/plan.json`.
+"""Entry of every rank: `python -m symfleet.runtime.rank OUT/.run/N/plan.json PID HOST`.
 
-Rank 0 is the root, the others are workers. A rank dies with its mpirun, ends with 0 or by a signal
-(any other exit code would make mpirun end the others), and leaves nothing running.
+Rank 0 is the root, and the only one that reads the plan; the root tells the others what they are:
+coordinators or workers. PID and HOST name the launcher. A rank dies with its mpirun, ends with 0 or
+by a signal (any other exit code would make mpirun end the others), and leaves nothing running.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import shutil
 import signal
 import socket
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -24,6 +27,7 @@ from symfleet.engine import processes
 from symfleet.errors import ExitCode, SymfleetError, UserError
 from symfleet.protocol.setup import WorkerSetup
 from symfleet.runtime.identity import new_incarnation, python_version, version
+from symfleet.runtime.layout import ROOT_RANK
 from symfleet.runtime.plan import (
     OUTCOME,
     Beats,
@@ -37,21 +41,31 @@ from symfleet.runtime.room import hold_shared_memory
 from symfleet.transport.mpi import MpiTransport, end_by_signal
 
 if TYPE_CHECKING:
+    from symfleet.runtime.introduction import Introduction, PeerIntroduction
     from symfleet.runtime.root import Root
 
 VERDICT = "verdict.json"
 """In the output folder: how a joined epoch ended, for scripts around mpirun or srun."""
 
 
-def run_rank(plan: EpochPlan, clock: Clock) -> NoReturn:
-    """Be a rank of this epoch until it ends."""
-    _become_rank(plan)
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """The process that started mpirun, and its host: only there can a rank look for it."""
+
+    pid: int
+    host: str
+
+
+def run_rank(plan: Callable[[], EpochPlan], parent: Launcher | None, clock: Clock) -> NoReturn:
+    """Be a rank of this epoch until it ends. `plan` is asked by the root only; `parent`: the
+    launcher that started mpirun, None in joined mode."""
+    _become_rank(parent)
     transport = MpiTransport(clock)
     try:
-        if transport.rank == 0:
-            _be_root(plan, transport, clock)
+        if transport.rank == ROOT_RANK:
+            _be_root(plan(), transport, clock)
         else:
-            _be_worker(plan, transport, clock)
+            _be_what_the_root_says(transport, clock)
     except BaseException:  # noqa: BLE001 - the border of the process: nothing may exit non-zero
         import traceback
 
@@ -60,15 +74,15 @@ def run_rank(plan: EpochPlan, clock: Clock) -> NoReturn:
     transport.leave()
 
 
-def _become_rank(plan: EpochPlan) -> None:
+def _become_rank(launcher: Launcher | None) -> None:
     """Tie this process to mpirun, and take the descendants of the executors in."""
     crash.arm(crash_spec())
     processes.become_subreaper()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher turns it into a request
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    if plan.launcher_pid:
+    if launcher is not None:
         parent = os.getppid()
-        if processes.parent_of(parent) != plan.launcher_pid:
+        if launcher.host == socket.gethostname() and processes.parent_of(parent) != launcher.pid:
             end_by_signal()  # mpirun died before we were tied to it
         processes.die_with_parent(parent)
 
@@ -109,12 +123,12 @@ def _be_root(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
 
 
 def _end_unopened(plan: EpochPlan, root: Root, outcome: EpochOutcome) -> None:
-    """There is no epoch: end the workers as orderly as if there had been one, and say why."""
-    missing = root.dismiss_workers()
+    """There is no epoch: end the other ranks as orderly as if there had been one, and say why."""
+    missing = root.dismiss_others(outcome.what)
     if missing is None:
         _tell_outcome(plan, outcome)
-        end_by_signal()  # the workers notice, whatever they were waiting for
-    _tell_outcome(plan, msgspec.structs.replace(outcome, workers=root.workers, missing=missing))
+        end_by_signal()  # the others notice, whatever they were waiting for
+    _tell_outcome(plan, msgspec.structs.replace(outcome, workers=root.others, missing=missing))
     if missing:
         end_by_signal()
 
@@ -128,31 +142,51 @@ def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
             sys.stderr.write(f"symfleet: {outcome.reason} {outcome.what} {outcome.why}\n")
 
 
-def _be_worker(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
-    from symfleet.protocol.worker import Worker
+def _be_what_the_root_says(transport: MpiTransport, clock: Clock) -> None:
     from symfleet.runtime.introduction import (
         Dismissal,
+        Introduction,
+        PeerIntroduction,
         RootGone,
         await_introduction,
         say_farewell,
     )
-    from symfleet.runtime.notes import NoteLog
-    from symfleet.runtime.worker_loop import WorkerLoop
 
     try:
-        introduction = await_introduction(transport, 0, clock)
+        match await_introduction(transport, clock):
+            case Dismissal():
+                say_farewell(transport, ROOT_RANK, clock)
+            case PeerIntroduction() as introduction:
+                _be_peer(introduction, transport, clock)
+            case Introduction() as introduction:
+                _be_worker(introduction, transport, clock)
     except RootGone:
-        return
-    if isinstance(introduction, Dismissal):
-        say_farewell(transport, 0, clock)
-        return
-    out = Path(plan.config.output.out_dir)
+        if not transport.failure_seen:
+            end_by_signal()  # it lives, but without this rank
+
+
+def _be_peer(introduction: PeerIntroduction, transport: MpiTransport, clock: Clock) -> None:
+    from symfleet.runtime.peer import run_peer
+    from symfleet.runtime.places import rank_places
+
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the root ends the epoch for all
+    with rank_places(introduction.folders) as places:
+        run_peer(introduction, transport, clock, places)
+
+
+def _be_worker(introduction: Introduction, transport: MpiTransport, clock: Clock) -> None:
+    from symfleet.protocol.worker import Worker
+    from symfleet.runtime.notes import NoteLog
+    from symfleet.runtime.places import rank_places
+    from symfleet.runtime.worker_loop import WorkerLoop
+
     machine = Worker(
         WorkerSetup(
             campaign=introduction.campaign,
             epoch=introduction.epoch,
             rank=transport.rank,
             coordinator=introduction.coordinator,
+            root=ROOT_RANK,
             incarnation=new_incarnation(),
             slots=introduction.slots,
             version=version(),
@@ -164,23 +198,26 @@ def _be_worker(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
         ),
         clock.monotonic(),
     )
-    loop = WorkerLoop(
-        machine,
-        transport,
-        clock,
-        introduction.knobs,
-        work_dir=Path(plan.run_dir) / "work",
-        log_dir=out / "logs",
-        env=inherited_environment(),
-        log=NoteLog(out, f"worker-{transport.rank}", plan.config.output, introduction.epoch),
-    )
-    signal.signal(signal.SIGTERM, lambda *_: loop.drain("SIGTERM"))
-    loop.run()
+    with rank_places(introduction.folders) as places:
+        name = f"worker-{transport.rank}"
+        loop = WorkerLoop(
+            machine,
+            transport,
+            clock,
+            introduction.knobs,
+            work_dir=places.work,
+            log_dir=places.out / "logs",
+            env=inherited_environment(),
+            log=NoteLog(places.out, name, introduction.output, introduction.epoch),
+        )
+        signal.signal(signal.SIGTERM, lambda *_: loop.drain("SIGTERM"))
+        loop.run()
 
 
 def main() -> NoReturn:
-    """Read the plan that the launcher wrote and be a rank."""
-    run_rank(read_plan(Path(sys.argv[1])), SystemClock())
+    """Be a rank of the launcher that wrote the plan: PLAN, its process, its host."""
+    plan, pid, host = sys.argv[1:]
+    run_rank(lambda: read_plan(Path(plan)), Launcher(int(pid), host), SystemClock())
 
 
 if __name__ == "__main__":

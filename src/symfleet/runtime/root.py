@@ -2,49 +2,76 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import secrets
 import socket
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from symfleet import crash
 from symfleet.clock import Clock
-from symfleet.config.model import CampaignConfig
 from symfleet.config.project import CONFIG_NAME, render_toml
-from symfleet.corpus.admission import admission_of
 from symfleet.corpus.durable import write_file
 from symfleet.corpus.inbox import inputs_folder, prepare_inbox
 from symfleet.corpus.layout import Reproduction, sink_folder
 from symfleet.corpus.publish import Publisher
-from symfleet.corpus.scan import FolderScanner
 from symfleet.coverage.generation import engine_build_of, generation_key
 from symfleet.ledger.contract import EpochRequest, Ledger
 from symfleet.observe.writer import StatusWriter
+from symfleet.protocol.codec import Codec
 from symfleet.protocol.coordinator import Coordinator
-from symfleet.protocol.events import Finish
-from symfleet.protocol.operations import Admission, EpochOpening
-from symfleet.protocol.setup import CoordinatorSetup, SourceSetup
+from symfleet.protocol.events import Finish, RankLost
+from symfleet.protocol.operations import EpochOpening
+from symfleet.protocol.setup import Peer
 from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts
+from symfleet.runtime.coordinator_setup import coordinator_setup, scanners_of
 from symfleet.runtime.engines import engine_setup, knobs_of
 from symfleet.runtime.identity import new_incarnation, version
-from symfleet.runtime.intake import Intake
-from symfleet.runtime.introduction import Introduction, dismiss, encode_introduction
+from symfleet.runtime.intake import Inbox, Intake
+from symfleet.runtime.introduction import (
+    Introduction,
+    PeerIntroduction,
+    SourcePlace,
+    dismiss,
+    encode_introduction,
+    peer_frames,
+)
+from symfleet.runtime.layout import ROOT_RANK, Layout, lay_out
 from symfleet.runtime.notes import NoteLog
+from symfleet.runtime.places import Folders
 from symfleet.runtime.plan import EpochPlan
+from symfleet.runtime.roll_call import Roll, call_roll, strangers
+from symfleet.runtime.root_duties import RootDuties
 from symfleet.runtime.stop_rules import StopRules
-from symfleet.runtime.stores import open_ledger
+from symfleet.runtime.stores import OpenedLedger, open_ledger
+from symfleet.runtime.turn_service import TurnService
 from symfleet.runtime.watch import StatusWatch
-from symfleet.transport.contract import Transport
-from symfleet.types import GenerationId, SinkKind
-
-ROOT_RANK = 0
+from symfleet.transport.contract import NotSent, Transport
+from symfleet.types import Incarnation, SinkKind
 
 
-def slots_by_rank(config: CampaignConfig, workers: int) -> dict[int, int]:
-    """Share the slots out over `workers` ranks behind the root, as evenly as can be."""
-    small, larger = divmod(config.resources.slots, workers)
-    return {1 + index: max(1, small + (index < larger)) for index in range(workers)}
+@dataclass(frozen=True, slots=True)
+class OpenedEpoch:
+    """An epoch that is open, and who takes part in it."""
+
+    opened: OpenedLedger
+    opening: EpochOpening
+    layout: Layout
+    roll: Roll
+
+    @property
+    def slots(self) -> dict[int, int]:
+        """Slots of each worker rank."""
+        return {rank: place.slots for rank, place in self.layout.workers.items()}
+
+    def peers_of(self, number: int) -> tuple[Peer, ...]:
+        """Return all coordinators but one."""
+        return tuple(
+            Peer(other, rank, self.layout.group(other))
+            for other, rank in enumerate(self.layout.coordinators)
+            if other != number
+        )
 
 
 class Root:
@@ -56,25 +83,32 @@ class Root:
         self._transport = transport
         self._clock = clock
         self._out = Path(plan.config.output.out_dir)
+        self._knobs = knobs_of(plan.config)
         self._incarnation = new_incarnation()
-        self._slots = slots_by_rank(plan.config, transport.size - 1)
         self._introduced = False
         self.loop: CoordinatorLoop | None = None
 
     @property
-    def workers(self) -> int:
-        """How many worker ranks there are."""
-        return len(self._slots)
+    def others(self) -> int:
+        """How many other ranks there are."""
+        return self._transport.size - 1
 
-    def dismiss_workers(self) -> Sequence[int] | None:
-        """End the workers of an epoch that could not be opened; return the ranks that did not
-        acknowledge (Q4). None when they have been introduced to an epoch: its rules hold then."""
+    def dismiss_others(self, reason: str) -> Sequence[int] | None:
+        """End the ranks of an epoch that could not be opened; return those that did not acknowledge
+        (Q4). None when they have been introduced to an epoch: its rules hold then."""
         if self._introduced:
             return None
-        return dismiss(self._transport, self._clock, knobs_of(self._config).shutdown_grace_s)
+        return dismiss(self._transport, self._clock, self._knobs.shutdown_grace_s, reason)
 
     def run(self) -> Finish:
-        """Open the epoch, run it, close the ledger. Raises SymfleetError when it cannot open."""
+        """Call the roll, open the epoch, run it, close the ledger. Raises SymfleetError when it
+        cannot begin."""
+        roll = call_roll(self._transport, self._clock, self._plan.program)
+        stranger = strangers(roll)
+        if stranger is not None:
+            raise stranger
+        resources = self._config.resources
+        layout = lay_out(roll.hosts(), resources.coordinator_count, resources.slots)
         key = generation_key(
             self._config,
             Path(self._plan.program),
@@ -86,10 +120,10 @@ class Root:
             opening = opened.ledger.open_epoch(self._epoch_request())
             crash.point("root.after_epoch")
             write_file(self._out / CONFIG_NAME, render_toml(self._config).encode())
-            self._introduce(opened.campaign, opening)
-            self.loop = CoordinatorLoop(
-                self._parts(opened.ledger, opened.campaign, opened.generation, opening)
-            )
+            epoch = OpenedEpoch(opened, opening, layout, roll)
+            sources = self._register_sources(epoch)
+            clients = self._introduce(epoch, sources)
+            self.loop = CoordinatorLoop(self._parts(epoch, sources[0], clients))
             return self.loop.run()
         finally:
             opened.ledger.close()
@@ -105,91 +139,136 @@ class Root:
             config_toml=render_toml(self._config),
         )
 
-    def _introduce(self, campaign: str, opening: EpochOpening) -> None:
+    # ---- telling every rank what it is -----------------------------------------------------------
+
+    def _register_sources(self, epoch: OpenedEpoch) -> list[list[SourcePlace]]:
+        """Return the sources of each coordinator: folders with seeds are spread over those of this
+        host, the inbox is the root's."""
+        host = socket.gethostname()
+        prepare_inbox(self._out)
+        hosts = epoch.roll.hosts()
+        here = [n for n, rank in enumerate(epoch.layout.coordinators) if hosts[rank] == hosts[0]]
+        sources: list[list[SourcePlace]] = [[] for _ in epoch.layout.coordinators]
+
+        def register(kind: str, path: str, number: int) -> None:
+            source = epoch.opened.ledger.register_source(kind, path, host)
+            sources[number].append(SourcePlace(source, path, consumed=kind == "inbox"))
+
+        for index, path in enumerate(self._config.target.seed_paths):
+            register("seeds", str(Path(path)), here[index % len(here)])
+        register("inbox", str(inputs_folder(self._out)), 0)
+        return sources
+
+    def _introduce(
+        self, epoch: OpenedEpoch, sources: Sequence[Sequence[SourcePlace]]
+    ) -> dict[int, tuple[int, Incarnation]]:
+        """Tell every rank what it is; return number and life of each other coordinator by rank."""
         self._introduced = True
-        for rank, slots in self._slots.items():
-            introduction = Introduction(
-                campaign=campaign,  # type: ignore[arg-type]
-                epoch=opening.epoch,
-                coordinator=ROOT_RANK,
-                slots=slots,
-                knobs=knobs_of(self._config),
+        layout, opened = epoch.layout, epoch.opened
+        folders = Folders(socket.gethostname(), str(self._out), self._plan.run_dir)
+        jobs = replace(self._config.resources, jobs=self._config.resources.slots)
+        clients: dict[int, tuple[int, Incarnation]] = {}
+        for number, rank in enumerate(layout.coordinators[1:], 1):
+            clients[rank] = number, new_incarnation()
+            introduction = PeerIntroduction(
+                campaign=opened.campaign,
+                epoch=epoch.opening.epoch,
+                number=number,
+                incarnation=clients[rank][1],
+                peers=epoch.peers_of(number),
+                workers=layout.group(number),
+                slots=epoch.slots,
+                knobs=self._knobs,
+                folders=folders,
+                config=replace(self._config, resources=jobs),
+                program=self._plan.program,
+                generation=opened.generation,
+                sources=tuple(sources[number]),
+                opening=epoch.opening,
+                may_restart=self._plan.launcher_pid != 0,
+                pieces=0,
             )
-            self._transport.send(rank, encode_introduction(introduction))
+            self._tell(rank, peer_frames(introduction))
+        for rank, place in layout.workers.items():
+            worker = Introduction(
+                campaign=opened.campaign,
+                epoch=epoch.opening.epoch,
+                coordinator=layout.coordinators[place.coordinator],
+                slots=place.slots,
+                knobs=self._knobs,
+                folders=folders,
+                output=self._config.output,
+            )
+            self._tell(rank, [encode_introduction(worker)])
+        return clients
+
+    def _tell(self, rank: int, frames: Sequence[bytes]) -> None:
+        with contextlib.suppress(NotSent):  # it is lost, and the machine hears of that
+            for frame in frames:
+                self._transport.send(rank, frame)
+
+    # ---- joining the parts -----------------------------------------------------------------------
 
     def _parts(
-        self, ledger: Ledger, campaign: str, generation: GenerationId, opening: EpochOpening
+        self,
+        epoch: OpenedEpoch,
+        sources: Sequence[SourcePlace],
+        clients: dict[int, tuple[int, Incarnation]],
     ) -> CoordinatorParts:
-        now = self._clock.monotonic()
-        scanners = self._scanners(ledger, generation)
+        now, ledger = self._clock.monotonic(), epoch.opened.ledger
+        config, layout = self._config, epoch.layout
+        stop_rules = StopRules(
+            config.stop, now, elapsed_s=self._plan.elapsed_s, executed=self._plan.executed
+        )
+        service = TurnService(
+            ledger,
+            self._transport,
+            Codec(epoch.opened.campaign, epoch.opening.epoch, ROOT_RANK, self._knobs.frame_bytes),
+            clients,
+            self._knobs,
+            lambda asked, told: stop_rules.note(asked, told, self._clock.monotonic()),
+        )
         machine = Coordinator(
-            CoordinatorSetup(
-                campaign=campaign,  # type: ignore[arg-type]
-                epoch=opening.epoch,
+            coordinator_setup(
+                config,
+                self._plan.program,
+                campaign=epoch.opened.campaign,
+                generation=epoch.opened.generation,
+                opening=epoch.opening,
                 number=0,
                 rank=ROOT_RANK,
                 incarnation=self._incarnation,
-                secret=secrets.token_bytes(32),
-                version=version(),
-                workers=tuple(self._slots),
-                engine=engine_setup(self._config, self._plan.program),
-                generation=generation,
-                keep=self._config.keep,
-                sources=tuple(
-                    SourceSetup(scanner.source, watched=self._config.stop.watch)
-                    for scanner in scanners
-                ),
-                opening=opening,
-                until_quiescent=not self._config.stop.watch,
-                exhaustive=self._config.stop.until_quiescent,
-                accept_faults=self._config.stop.accept_faults,
+                workers=layout.group(0),
+                peers=epoch.peers_of(0),
+                slots=epoch.slots,
+                sources=sources,
                 may_restart=self._plan.launcher_pid != 0,
-                knobs=knobs_of(self._config),
+                knobs=self._knobs,
             ),
             now,
         )
         return CoordinatorParts(
             machine=machine,
-            ledger=ledger,
+            store=service,
             transport=self._transport,
             publishers=self._publishers(ledger),
-            intake=Intake(scanners, self._out, ledger, self._config.advanced.rescan_s),
-            stop_rules=StopRules(
-                self._config.stop,
-                now,
-                elapsed_s=self._plan.elapsed_s,
-                executed=self._plan.executed,
+            intake=Intake(
+                scanners_of(sources, config, epoch.opened.generation),
+                config.advanced.rescan_s,
+                Inbox(self._out, ledger),
             ),
+            duties=RootDuties(Path(self._plan.run_dir), stop_rules),
             observer=StatusWatch(
-                StatusWriter(self._out, self._config, ledger, now, version()),
-                NoteLog(self._out, "coordinator-0", self._config.output, opening.epoch),
+                StatusWriter(self._out, config, ledger, now, version()),
+                NoteLog(self._out, "coordinator-0", config.output, epoch.opening.epoch),
                 self._clock,
+                ledger,
+                service.views,
             ),
             clock=self._clock,
-            knobs=knobs_of(self._config),
-            run_dir=Path(self._plan.run_dir),
+            knobs=self._knobs,
+            early=[RankLost(rank) for rank in epoch.roll.lost],
         )
-
-    def _scanners(self, ledger: Ledger, generation: GenerationId) -> list[FolderScanner]:
-        """Return the scanners of all sources; that of the inbox removes what is admitted."""
-
-        def admit(data: bytes, origin: str) -> Admission:
-            return admission_of(data, origin, generation)
-
-        host = socket.gethostname()
-        prepare_inbox(self._out)
-        places = [("seeds", Path(path)) for path in self._config.target.seed_paths]
-        places.append(("inbox", inputs_folder(self._out)))
-        return [
-            FolderScanner(
-                ledger.register_source(kind, str(path), host),
-                path,
-                admit,
-                self._config.input_bytes_max,
-                consume=kind == "inbox",
-            )
-            for kind, path in places
-        ]
 
     def _publishers(self, ledger: Ledger) -> Sequence[Publisher]:
         host = socket.gethostname()

@@ -39,9 +39,10 @@ class Transport(Protocol):
         dead or its queue is full."""
         ...
 
-    def receive(self, frames_max: int, bytes_max: int) -> Arrivals:
+    def receive(self, frames_max: int, bytes_max: int, source: int | None = None) -> Arrivals:
         """Take what has arrived, up to a bound (at least one frame), and never wait. Also moves
-        outgoing frames on."""
+        outgoing frames on. With `source` only what is of that rank: frames of others, and word of
+        their death, wait for a call without one."""
         ...
 
     def give_up(self, rank: int) -> None:

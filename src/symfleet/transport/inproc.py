@@ -36,17 +36,25 @@ class Network:
             raise NotSent("a frame cannot be sent", where=f"rank {target}", why="the rank is dead")
         self._inboxes[target].append(FrameReceived(source, frame))
 
-    def take(self, rank: int, frames_max: int, bytes_max: int) -> Arrivals:
-        """Take what stands in a rank's inbox."""
+    def take(
+        self, rank: int, frames_max: int, bytes_max: int, source: int | None = None
+    ) -> Arrivals:
+        """Take what stands in a rank's inbox, of one source if that is named."""
         inbox = self._inboxes[rank]
         events: list[FrameReceived | RankLost] = []
+        others: list[FrameReceived | RankLost] = []
         size = 0
         while inbox and len(events) < frames_max and (not events or size < bytes_max):
             event = inbox.popleft()
+            if source is not None and event.rank != source:
+                others.append(event)
+                continue
             events.append(event)
             if isinstance(event, FrameReceived):
                 size += len(event.data)
-        return Arrivals(tuple(events), drained=not inbox)
+        drained = not inbox
+        inbox.extendleft(reversed(others))
+        return Arrivals(tuple(events), drained)
 
 
 class Endpoint:
@@ -73,9 +81,9 @@ class Endpoint:
             raise NotSent("a frame cannot be sent", where=f"rank {rank}", why="it was given up")
         self._network.deliver(self._rank, rank, frame)
 
-    def receive(self, frames_max: int, bytes_max: int) -> Arrivals:
+    def receive(self, frames_max: int, bytes_max: int, source: int | None = None) -> Arrivals:
         """Take frames in order."""
-        arrivals = self._network.take(self._rank, frames_max, bytes_max)
+        arrivals = self._network.take(self._rank, frames_max, bytes_max, source)
         events = tuple(event for event in arrivals.events if event.rank not in self._given_up)
         return Arrivals(events, arrivals.drained)
 

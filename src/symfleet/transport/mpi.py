@@ -74,6 +74,8 @@ class MpiTransport:
         self._peers = [_Outgoing() for _ in range(self._size)]
         self._busy: set[int] = set()
         self._dead: set[int] = set()
+        self._lost: list[RankLost] = []
+        """Deaths that nobody was told of yet."""
         self._acknowledged = 0
         """How many failures MPI was told that we know of."""
         self._ask_at = 0.0
@@ -111,7 +113,7 @@ class MpiTransport:
         self._busy.add(rank)
         self._move(rank)
 
-    def receive(self, frames_max: int, bytes_max: int) -> Arrivals:
+    def receive(self, frames_max: int, bytes_max: int, source: int | None = None) -> Arrivals:
         """Take what has arrived, move outgoing frames on, look for dead ranks."""
         for rank in list(self._busy):
             self._move(rank)
@@ -121,7 +123,7 @@ class MpiTransport:
         failed = False
         while len(frames) < frames_max and (not frames or size < bytes_max):
             try:
-                frame = self._take()
+                frame = self._take(source)
             except self._mpi.Exception:
                 failed = True
                 break
@@ -135,8 +137,11 @@ class MpiTransport:
         now = self._clock.monotonic()
         if failed or (drained and now >= self._ask_at):
             self._ask_at = now + _ASK_FAILED_S
-            frames += self._newly_dead()
-        return Arrivals(tuple(frames), drained and not failed)
+            self._lost += self._newly_dead()
+        told = [event for event in self._lost if source in (None, event.rank)]
+        if told:
+            self._lost = [event for event in self._lost if event not in told]
+        return Arrivals((*frames, *told), drained and not failed)
 
     def give_up(self, rank: int) -> None:
         """Forget what waits for this rank, and everything that it may still say."""
@@ -150,8 +155,9 @@ class MpiTransport:
 
     # ---- inside ------------------------------------------------------------------------------
 
-    def _take(self) -> FrameReceived | None:
-        message = self._comm.Improbe(self._mpi.ANY_SOURCE, _TAG, self._status)
+    def _take(self, only: int | None) -> FrameReceived | None:
+        place = self._mpi.ANY_SOURCE if only is None else only
+        message = self._comm.Improbe(place, _TAG, self._status)
         if message is None:
             return None
         source = self._status.Get_source()

@@ -1,0 +1,42 @@
+"""What the root looks after beside its turns: the launcher and the stop rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from symfleet.errors import ExitCode
+from symfleet.protocol.events import CoordinatorEvent, StopRequested
+from symfleet.runtime.plan import Beats, Requests
+from symfleet.runtime.stop_rules import DRAIN_S, StopRules
+
+_BEAT_S: Final = 2.0
+_REQUEST_S: Final = 0.05
+
+
+class RootDuties:
+    """Beats for the launcher, hears its requests, asks the stop rules."""
+
+    def __init__(self, run_dir: Path, stop_rules: StopRules) -> None:
+        self._beats = Beats(run_dir)
+        self._requests = Requests(run_dir)
+        self._stop_rules = stop_rules
+        self._beat_at = self._request_at = 0.0
+
+    def step(self, now: float) -> Sequence[CoordinatorEvent]:
+        """Do what is due; return requests to stop."""
+        events: list[CoordinatorEvent] = []
+        if now >= self._beat_at:
+            self._beat_at = now + _BEAT_S
+            self._beats.beat()
+        if now >= self._request_at:
+            self._request_at = now + _REQUEST_S
+            request = self._requests.poll()
+            if request is not None:
+                drain_s = DRAIN_S if request == "drain" else 0.0
+                events.append(StopRequested("interrupted", int(ExitCode.DONE), drain_s))
+        stop = self._stop_rules.due(now)
+        if stop is not None:
+            events.append(stop)
+        return events
