@@ -10,6 +10,7 @@ import shutil
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -562,6 +563,22 @@ def test_a_live_campaign_is_backed_up_and_gone_on_with(out: Path, url: str, tmp_
         assert made.rows == {table.table: table.rows for table in live}
         finish(restored)
     assert not list(tmp_path.glob("*.copying*"))
+
+
+@pytest.mark.guarantee("C9")
+def test_a_backup_is_gone_back_to_knowingly(out: Path, tmp_path: Path) -> None:
+    decided = sound(out)
+    back_up(out, tmp_path / "backup.db", silent)
+    finish(out)
+    for file in out.glob("ledger.*"):
+        file.unlink()
+    shutil.copy(tmp_path / "backup.db", out / "ledger.db")
+    with pytest.raises(IntegrityError, match="older or another copy"):
+        own(out)
+    accepting = replace(REQUEST, accept_older="fedcba9876543210")
+    places.own_ledger(out, accepting, SystemClock()).close()
+    assert sound(out) == decided
+    finish(out)
 
 
 def test_a_backup_takes_no_place_that_is_taken(out: Path, tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def _address_of(out: Path, url: str) -> tuple[StoredAddress, LedgerAddress]:
             "the campaign's ledger is not on PostgreSQL",
             where=str(out),
             why=f"the folder has no {ADDRESS_NAME}",
-            hint="leave --ledger out: a campaign stays where it was made",
+            hint="leave --ledger out; `symfleet ledger copy OUT --to ...` moves a campaign",
         )
     return stored, LedgerAddress(check_address(url or stored.url), schema_of(stored.campaign))
 
