@@ -216,9 +216,9 @@ class Launch:
     # ---- one epoch ---------------------------------------------------------------------------
 
     def _run_epoch(self, run_dir: Path) -> EpochEnd:
+        used = (self._clock.monotonic() - self._began, self._executed)
         self._check_room("the job cannot start")
         self._tail, self._no_space = b"", ""
-        used = (self._clock.monotonic() - self._began, self._executed)
         try:
             run_dir.mkdir(parents=True, exist_ok=True)
             files = short_path(run_dir)
