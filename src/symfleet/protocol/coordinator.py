@@ -270,6 +270,8 @@ class Coordinator:
         listed = [delivery for slot in core.fleet.slots() for delivery in slot.deliveries]
         assert len(listed) == len(core.in_flight), "J6: tables agree on what is in flight"
         depth_max = 1 + core.setup.knobs.prefetch
+        self._sweeps.validate()
+        core.fleet.validate(depth_max)
         for slot in core.fleet.slots():
             held = slot.deliveries
             assert len(held) <= depth_max, "J11: a place is free when its delivery has ended"

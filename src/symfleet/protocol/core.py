@@ -96,6 +96,7 @@ class Core:
         assert delivery in slot.deliveries, "J6: the slot's list names what is in flight there"
         self.chronicle.note(self.now, f"rolled back: {how.cause}", delivery.token, delivery.place)
         slot.deliveries.remove(delivery)
+        self.fleet.touch(slot)
         slot.retire(delivery.token, owes_ready=delivery.ready_at is None)
         self._report(delivery, delivery.reservations.undo(how))
         self._end(delivery, slot)
@@ -126,6 +127,7 @@ class Core:
         slot = self.fleet.at(delivery.place)
         self.in_flight.step(self.now, delivery, Step.SETTLED)
         slot.deliveries.remove(delivery)
+        self.fleet.touch(slot)
         slot.retire(delivery.token, owes_ready=delivery.ready_at is None)
         delivery.reservations.settle()
         self._end(delivery, slot)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from symfleet.errors import IntegrityError
 from symfleet.protocol.core import Core
 from symfleet.protocol.delivery import Delivery, Phase, Reservation, Reservations, Step, Undo
-from symfleet.protocol.fleet import Slot, SlotPhase, WorkerPhase, WorkerRecord
+from symfleet.protocol.fleet import Slot, WorkerPhase, WorkerRecord
 from symfleet.protocol.messages import Work, WorkEntry
 from symfleet.protocol.operations import Lease
 from symfleet.protocol.sizing import Costs, bundle
@@ -60,8 +60,7 @@ class Dispatcher:
         core = self._core
         if core.ending is not None or core.renewing:
             return
-        places = self._places(deciding_is_free=True)
-        items = len(places) * self._costs.typical_items(core.setup.knobs)
+        items = self._places_to_come() * self._costs.typical_items(core.setup.knobs)
         quiet = not len(core.in_flight) and not core.frontier.claimed
         core.frontier.claim(items - len(core.frontier.claimed), quiet=quiet)
 
@@ -72,22 +71,26 @@ class Dispatcher:
             and not worker.solitary
         )
 
-    def _places(self, *, deciding_is_free: bool) -> Sequence[Slot]:
+    def _places_to_come(self) -> int:
+        """Count the places that are free once every delivery has ended that is being decided."""
+        fleet, depth_max = self._core.fleet, 1 + self._core.setup.knobs.prefetch
+        touched = fleet.count_places(depth_max)
+        places = sum(worker.free for worker in fleet.workers.values() if self._usable(worker))
+        for slot in touched:  # of a delivery that is being decided the RESULT came in this turn
+            if slot.is_open and self._usable(fleet.workers[slot.place.rank]):
+                deciding = sum(d.phase is Phase.DECIDING for d in slot.deliveries)
+                places += max(0, depth_max - (slot.held - deciding)) - slot.free
+        return places
+
+    def _places(self) -> Sequence[Slot]:
         """Return a slot once for each of its free places, emptiest slots first."""
-        depth_max = 1 + self._core.setup.knobs.prefetch
+        fleet, depth_max = self._core.fleet, 1 + self._core.setup.knobs.prefetch
+        fleet.count_places(depth_max)
         places: list[tuple[int, int, int, Slot]] = []
-        for worker in self._core.fleet.workers.values():
-            if not self._usable(worker):
-                continue
-            for slot in worker.slots:
-                if slot.phase is not SlotPhase.OPEN or slot.full:
-                    continue
-                held = slot.held
-                if deciding_is_free:
-                    held -= sum(d.phase is Phase.DECIDING for d in slot.deliveries)
-                places += [
-                    (depth, worker.rank, slot.place.slot, slot) for depth in range(held, depth_max)
-                ]
+        for slot in fleet.open_slots():
+            rank, number = slot.place.rank, slot.place.slot
+            if self._usable(fleet.workers[rank]):
+                places += [(depth, rank, number, slot) for depth in range(slot.held, depth_max)]
         places.sort(key=lambda place: place[:3])
         return [place[3] for place in places]
 
@@ -98,7 +101,7 @@ class Dispatcher:
         core = self._core
         if core.ending is not None or core.renewing or not core.frontier.claimed:
             return
-        places = self._places(deciding_is_free=False)
+        places = self._places()
         waiting = [lease for lease in core.frontier.claimed.values() if self._is_free(lease)]
         for number, slot in enumerate(places):
             if not waiting:
@@ -155,6 +158,7 @@ class Dispatcher:
             slot.evidence_at = core.now
         core.in_flight.add(delivery)
         slot.deliveries.append(delivery)
+        core.fleet.touch(slot)
         core.chronicle.note(core.now, f"dispatch {len(leases)} items", token, slot.place)
         self._tell(worker)
         entries = tuple(

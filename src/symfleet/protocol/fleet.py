@@ -101,6 +101,8 @@ class Slot:
     the worker speaks of it, or of a later one."""
     full: bool = False
     """The worker said that it has no place; its next READY ends this."""
+    free: int = 0
+    """Places that could take a delivery when places were counted last."""
     reset_tries: int = 0
     reset_at: float = 0.0
     """When the next reset is due."""
@@ -119,6 +121,11 @@ class Slot:
     def held(self) -> int:
         """How many of its places are taken."""
         return len(self.deliveries) + len(self.ghosts)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes deliveries while it has places."""
+        return self.phase is SlotPhase.OPEN and not self.full
 
     def begin_life(self, incarnation: Incarnation, now: float) -> None:
         """Be a new incarnation, with nothing of the old one."""
@@ -155,6 +162,8 @@ class WorkerRecord:
     """A suspect runs alone on this rank."""
     refused: bool = False
     given_up: bool = False
+    free: int = 0
+    """Sum over its slots."""
 
     @property
     def name(self) -> str:
@@ -169,11 +178,53 @@ class WorkerRecord:
 
 
 class Fleet:
-    """All workers of one coordinator."""
+    """All workers of one coordinator.
+
+    A turn must not look at every slot, because a coordinator has hundreds and turns thousands of
+    times a second. Whoever changes anything about a slot touches it; places and deadlines are
+    worked out anew for those that were touched, and for no other. `validate_state` of the
+    coordinator compares the outcome with a look at every slot."""
 
     def __init__(self, ranks: Sequence[int], now: float, chronicle: Chronicle) -> None:
         self.workers = {rank: WorkerRecord(rank, now) for rank in ranks}
+        self.unplaced: dict[SlotAddress, Slot] = {}
+        """Slots that were touched since places were counted last."""
+        self.unwatched: dict[SlotAddress, Slot] = {}
+        """Slots that were touched since the last sweep."""
+        self._open: dict[SlotAddress, Slot] = {}
         self._chronicle = chronicle
+
+    def touch(self, slot: Slot) -> None:
+        """Note that something about a slot may have changed."""
+        self.unplaced[slot.place] = slot
+        self.unwatched[slot.place] = slot
+
+    def count_places(self, depth_max: int) -> Sequence[Slot]:
+        """Bring `free` of workers and slots up to date; return the slots that were looked at."""
+        touched = [*self.unplaced.values()]
+        self.unplaced.clear()
+        for slot in touched:
+            free = max(0, depth_max - slot.held) if slot.is_open else 0
+            self.workers[slot.place.rank].free += free - slot.free
+            slot.free = free
+            if free:
+                self._open[slot.place] = slot
+            else:
+                self._open.pop(slot.place, None)
+        return touched
+
+    def validate(self, depth_max: int) -> None:
+        """Assert that a look at every slot finds no place that was not counted, and none less."""
+        for worker in self.workers.values():
+            assert worker.free == sum(slot.free for slot in worker.slots)
+            for slot in worker.slots:
+                free = max(0, depth_max - slot.held) if slot.is_open else 0
+                assert slot.place in self.unplaced or free == slot.free, "a change touches its slot"
+                assert slot.place in self.unplaced or (slot.place in self._open) == (free > 0)
+
+    def open_slots(self) -> Sequence[Slot]:
+        """Return the slots that had a free place when places were counted last."""
+        return [*self._open.values()]
 
     def slots(self) -> Iterator[Slot]:
         """Yield the slots of all workers that joined, whatever became of them."""
@@ -199,6 +250,7 @@ class Fleet:
         if after is not slot.phase:
             self._chronicle.note(now, f"{slot.phase} -> {after} ({step})", slot.place)
         slot.phase = after
+        self.touch(slot)
 
     def in_phase(self, phase: WorkerPhase) -> Sequence[WorkerRecord]:
         """Return the workers of a phase."""

@@ -84,9 +84,11 @@ class Intake:
         match opened:
             case Frame(header, message):
                 if self._is_from(worker, header):
+                    self._touch(worker, header)
                     self._take(worker, header, message)
             case BadBody(header, kind, detail):
                 if self._is_from(worker, header):
+                    self._touch(worker, header)
                     self._bad_body(worker, header, kind, detail)
             case Foreign(fault, theirs, ours):
                 self._quarantine(fault, rank)
@@ -100,8 +102,15 @@ class Intake:
                 if len(worker.slots) == 1 and worker.slots[0].deliveries:
                     # The transport names the only life that this can have come from.
                     worker.slots[0].marked = True
+                    core.fleet.touch(worker.slots[0])
             case _:
                 assert_never(opened)
+
+    def _touch(self, worker: WorkerRecord, header: Header) -> None:
+        """Have the slot that a frame is about looked at, whatever the frame will change."""
+        slot = self._core.fleet.slot(worker.rank, header.slot)
+        if slot is not None:
+            self._core.fleet.touch(slot)
 
     def _is_from(self, worker: WorkerRecord, header: Header) -> bool:
         if header.rank == worker.rank:
@@ -162,6 +171,8 @@ class Intake:
                 Slot(SlotAddress(worker.rank, number), life, core.now, evidence_at=core.now)
                 for number, life in enumerate(hello.slots)
             ]
+            for slot in worker.slots:
+                core.fleet.touch(slot)
         else:
             for slot, life in zip(worker.slots, hello.slots, strict=True):
                 if life != slot.incarnation and life not in slot.past:

@@ -89,6 +89,7 @@ class Settlement:
                 core.finish_delivery(delivery)
                 continue
             core.in_flight.step(core.now, delivery, Step.DECISION_FAILED)
+            core.fleet.touch(core.fleet.at(delivery.place))
             delivery.failures += 1
             if delivery.failures >= _FAILURES_MAX:
                 core.roll_back(delivery, Undo("protocol", sent=True, retry=True, reason="decision"))

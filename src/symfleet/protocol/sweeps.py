@@ -9,7 +9,10 @@ slot; one that answers nothing at all is given up.
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from symfleet.errors import ExitCode
 from symfleet.protocol.core import Core, Ending
@@ -19,7 +22,7 @@ from symfleet.protocol.fleet import Slot, SlotPhase, SlotStep, WorkerPhase, Work
 from symfleet.protocol.join import may_recover
 from symfleet.protocol.messages import Beat, ResetSlot
 from symfleet.protocol.operations import Lease
-from symfleet.types import WorkId
+from symfleet.types import SlotAddress, WorkId
 
 _BEATS_PER_SILENCE = 3
 _LIVE_SHARE_MIN = 0.75
@@ -32,6 +35,12 @@ class Sweeps:
         self._core = core
         self._lost = lost
         self._audit_at = core.now
+        self._alarms: list[tuple[float, int, int]] = []
+        """Times at which slots are to be looked at, soonest first. An entry that is not the one in
+        `_armed` was overtaken by a sooner one."""
+        self._armed: dict[SlotAddress, float] = {}
+        self._beat_at = self._hello_at = core.now
+        """No worker is to be told, or waited for, before these."""
 
     # ---- before anything else in a turn -----------------------------------------------------
 
@@ -49,12 +58,29 @@ class Sweeps:
     # ---- after the frames of a drained turn ----------------------------------------------------
 
     def run(self) -> None:
-        """Do all sweeps of a drained turn."""
-        for slot in list(self._core.fleet.slots()):
+        """Do all sweeps of a drained turn: of slots that were touched or are due, and no other."""
+        fleet, now = self._core.fleet, self._core.now
+        slots, fleet.unwatched = fleet.unwatched, {}
+        while self._alarms and self._alarms[0][0] <= now:
+            at, rank, number = heapq.heappop(self._alarms)
+            place = SlotAddress(rank, number)
+            if self._armed.get(place) == at:
+                del self._armed[place]
+                slots[place] = fleet.at(place)
+        for slot in sorted(slots.values(), key=lambda slot: (slot.place.rank, slot.place.slot)):
             self._recover(slot)
             self._watch(slot)
+            self._arm(slot)
         self._watch_workers()
         self._watch_capacity()
+
+    def _arm(self, slot: Slot) -> None:
+        """Have a slot looked at when its next deadline comes. One that only moved further away
+        keeps its alarm, which then finds nothing to do but to be set anew."""
+        at = min(self._slot_deadlines(slot), default=None)
+        if at is not None and at < self._armed.get(slot.place, math.inf):
+            self._armed[slot.place] = at
+            heapq.heappush(self._alarms, (at, slot.place.rank, slot.place.slot))
 
     def _recover(self, slot: Slot) -> None:
         core, knobs = self._core, self._core.setup.knobs
@@ -124,11 +150,13 @@ class Sweeps:
     # ---- workers ------------------------------------------------------------------------------
 
     def _watch_workers(self) -> None:
-        core, knobs = self._core, self._core.setup.knobs
+        core, wait_s = self._core, self._core.setup.knobs.hello_wait_s
+        if core.now < self._hello_at:
+            return
         for worker in core.fleet.workers.values():
-            overdue = core.now - worker.expected_at >= knobs.hello_wait_s
-            if worker.phase is WorkerPhase.EXPECTED and overdue:
+            if worker.phase is WorkerPhase.EXPECTED and core.now >= worker.expected_at + wait_s:
                 self.give_up(worker)
+        self._hello_at = self._earliest(WorkerPhase.EXPECTED, "expected_at", wait_s)
 
     def give_up(self, worker: WorkerRecord) -> None:
         """A rank answers nothing: take back what it has, and have it ended."""
@@ -150,11 +178,22 @@ class Sweeps:
 
     def beat(self) -> None:
         """Tell workers that nobody spoke to for a while that their coordinator lives."""
-        core = self._core
-        every = core.setup.knobs.root_silence_s / _BEATS_PER_SILENCE
+        core, every_s = self._core, self._core.setup.knobs.root_silence_s / _BEATS_PER_SILENCE
+        if core.now < self._beat_at:
+            return
         for worker in core.fleet.workers.values():
-            if worker.phase is WorkerPhase.JOINED and core.now - worker.told_at >= every:
+            if worker.phase is WorkerPhase.JOINED and core.now >= worker.told_at + every_s:
                 core.send(worker.rank, Beat())
+        self._beat_at = self._earliest(WorkerPhase.JOINED, "told_at", every_s)
+
+    def _earliest(
+        self, phase: WorkerPhase, since: Literal["told_at", "expected_at"], wait_s: float
+    ) -> float:
+        """Return a time before which no worker of a phase has waited so long. One that comes into
+        the phase later waits from then on."""
+        workers = self._core.fleet.in_phase(phase)
+        first = min((getattr(worker, since) for worker in workers), default=self._core.now)
+        return min(float(first), self._core.now) + wait_s
 
     def _watch_capacity(self) -> None:
         """End when nothing can run any more."""
@@ -186,17 +225,31 @@ class Sweeps:
 
     # ---- deadlines ------------------------------------------------------------------------------
 
-    def deadlines(self) -> Iterator[float]:
-        """Yield every time at which a sweep has something to do."""
+    def validate(self) -> None:
+        """Assert that no slot or worker waits for a time at which nobody would look."""
         core, knobs = self._core, self._core.setup.knobs
-        yield self._audit_at
+        for slot in core.fleet.slots():
+            at = min(self._slot_deadlines(slot), default=math.inf)
+            watched = slot.place in core.fleet.unwatched
+            assert watched or at >= self._armed.get(slot.place, math.inf), (
+                "a change touches its slot"
+            )
         for worker in core.fleet.workers.values():
             if worker.phase is WorkerPhase.JOINED:
-                yield worker.told_at + knobs.root_silence_s / _BEATS_PER_SILENCE
+                beat_s = knobs.root_silence_s / _BEATS_PER_SILENCE
+                assert self._beat_at <= max(core.now, worker.told_at) + beat_s
             elif worker.phase is WorkerPhase.EXPECTED:
-                yield worker.expected_at + knobs.hello_wait_s
-            for slot in worker.slots:
-                yield from self._slot_deadlines(slot)
+                assert self._hello_at <= max(core.now, worker.expected_at + knobs.hello_wait_s)
+
+    def deadlines(self) -> Iterator[float]:
+        """Yield times at which a sweep may have something to do; before the soonest none has."""
+        yield self._audit_at
+        yield self._beat_at
+        yield self._hello_at
+        if self._alarms:
+            yield self._alarms[0][0]
+        for slot in self._core.fleet.unwatched.values():
+            yield from self._slot_deadlines(slot)
 
     def _slot_deadlines(self, slot: Slot) -> Iterator[float]:
         knobs = self._core.setup.knobs
@@ -204,7 +257,8 @@ class Sweeps:
             case SlotPhase.OPEN if slot.deliveries:
                 yield slot.evidence_at + knobs.delivery_silence_s
                 for delivery in slot.deliveries:
-                    if delivery.ready_at is not None:
+                    # One that is decided in this turn has no deadline, unless that fails.
+                    if delivery.ready_at is not None and delivery.phase is not Phase.DECIDING:
                         yield delivery.ready_at + knobs.recover_s
             case SlotPhase.PARKED:
                 yield slot.evidence_at + 2 * knobs.delivery_silence_s
