@@ -19,6 +19,7 @@ from symfleet.config.model import CampaignConfig, Output, Resources, Target
 from symfleet.config.project import render_toml
 from symfleet.ledger import database, opener, places, postgres_opener
 from symfleet.ledger.contract import CampaignRow
+from symfleet.ledger.postgres_address import StoredAddress, write_address
 from symfleet.ledger.postgres_statements import postgres_migrations
 from symfleet.ledger.statements import migrations
 from symfleet.runtime.campaign_lock import CampaignLock
@@ -193,6 +194,45 @@ def test_resume_takes_the_ledger_where_it_is_not_where_it_was_made(
     say("resume", str(out))
     say("resume", str(out), "--ledger", "sqlite")
     assert [config.output.ledger for config in launched] == ["", "sqlite"]
+
+
+def test_resume_follows_a_server_that_has_moved(
+    tmp_path: Path,
+    postgres: Cluster,
+    say: Say,
+    launched: list[CampaignConfig],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "out"
+    made = row("postgresql://u@first/db")
+    postgres_opener.create(out, made, REQUEST, SystemClock(), postgres.url).close()
+    gone = f"postgresql://u@/db?host={tmp_path}"
+    write_address(out, StoredAddress(gone, made.campaign))
+    assert say("resume", str(out), code=69)["error"]["what"] == "PostgreSQL cannot be reached"
+    say("resume", str(out), "--ledger", postgres.url)
+    say("status", str(out))
+    write_address(out, StoredAddress(gone, made.campaign))
+    monkeypatch.setenv("SYMFLEET_LEDGER", postgres.url)
+    say("resume", str(out))
+    monkeypatch.delenv("SYMFLEET_LEDGER")
+    say("resume", str(out))
+    assert len(launched) == 3
+    say("resume", str(out), "--ledger", gone, code=69)
+    say("status", str(out))
+
+
+@pytest.mark.parametrize("ledger", ["postgresql://u@/db?host=/nowhere", "sqlite"])
+def test_resume_says_where_a_campaign_lives_that_is_looked_for_elsewhere(
+    out: Path, postgres: Cluster, say: Say, launched: list[CampaignConfig], ledger: str
+) -> None:
+    if ledger == "sqlite":
+        say("ledger", "copy", str(out), "--to", postgres.url)
+    error = say("resume", str(out), "--ledger", ledger, code=64)["error"]
+    assert error["why"] == f"it lives in {say('ledger', 'show', str(out))['where']}"
+    assert "ledger copy" in error["what_to_do"]
+    assert launched == []
+    if ledger == "sqlite":
+        say("ledger", "copy", str(out), "--to", "sqlite")
 
 
 # ---- a real campaign ----------------------------------------------------------------------------

@@ -123,10 +123,10 @@ def admin(postgres: Cluster) -> Iterator[psycopg.Connection[Any]]:
 @pytest.fixture
 def url(postgres: Cluster, admin: psycopg.Connection[Any]) -> Iterator[str]:
     """An empty database that sorts texts in its own way."""
-    admin.execute(
-        "CREATE DATABASE copies TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
-        " LOCALE 'C'"
-    )
+    sorting = " LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'"
+    knows_icu = admin.info.server_version >= 150_000
+    statement = f"CREATE DATABASE copies TEMPLATE template0{sorting if knows_icu else ''}"
+    admin.execute(statement.encode())
     yield postgres.url_of(USER, "copies")
     admin.execute("DROP DATABASE copies WITH (FORCE)")
 

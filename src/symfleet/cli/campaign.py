@@ -146,17 +146,25 @@ def owning(out: Path) -> Iterator[Ledger]:
 
 
 def _request(accept_older: str | None = None) -> OwnerRequest:
-    # Somebody waits at the terminal; a live job will not be over in two seconds either.
     return OwnerRequest(
-        socket.gethostname(), os.getpid(), lock_wait_s=0.3, accept_older=accept_older
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        # Somebody waits at the terminal; a live job will not be over in two seconds either.
+        lock_wait_s=0.3,
+        # Whoever made the campaign here has answered for its file system.
+        allow_fuse=True,
+        accept_older=accept_older,
     )
 
 
-def prepare_ledger(out: Path, *, accept_older: bool) -> None:
+def prepare_ledger(out: Path, ledger: str, *, accept_older: bool) -> None:
     """Do what an owner has to do before a campaign can be read: bring the schema of an older
-    symfleet up to date, finish a move. Raises BusyError when a job works on it."""
+    symfleet up to date, finish a move, follow a server to the address `ledger`.
+
+    Raises BusyError when a job works on it, UserError when `ledger` is of another kind."""
     if has_ledger(out):
-        make_ready(out, _request(secrets.token_hex(8) if accept_older else None), SystemClock())
+        request = _request(secrets.token_hex(8) if accept_older else None)
+        make_ready(out, request, SystemClock(), ledger)
 
 
 def config_of(reader: LedgerReader) -> CampaignConfig:

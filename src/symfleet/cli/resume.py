@@ -36,12 +36,21 @@ def register(app: App, invocation: Invocation) -> None:
         Everything comes from the campaign; options that do not change results may be given anew.
         """
         flags: dict[str, Any] = given(options)
-        prepare_ledger(out, accept_older=bool(flags.get("accept_older_ledger")))
+        said = _said_of_the_ledger(flags)
+        prepare_ledger(out, said.output.ledger, accept_older=said.advanced.accept_older_ledger)
         base = stored_config(out)
         _refuse_fixed(flags, base)
         flags["out_dir"] = str(Path(out).absolute())
         resolved = resolve(flags, settings_environment(), base=_forget_once(base))
         return launch(resolved.config, as_json=json)
+
+
+def _said_of_the_ledger(flags: dict[str, Any]) -> CampaignConfig:
+    """Return what is said now of the two settings that matter before a campaign can be read."""
+    names = ("ledger", "accept_older_ledger")
+    variables = {SETTINGS[name].variable for name in names}
+    environment = {name: text for name, text in settings_environment().items() if name in variables}
+    return resolve({name: flags[name] for name in names if name in flags}, environment).config
 
 
 def _forget_once(base: CampaignConfig) -> CampaignConfig:

@@ -61,9 +61,15 @@ def read_ledger(out: Path) -> LedgerReader:
     return opener.open_reader(out)
 
 
-def make_ready(out: Path, request: OwnerRequest, clock: Clock) -> None:
-    """Bring a ledger that cannot be read yet to where it can be: finish a move, bring an older
-    schema up to date. Raises BusyError when a live job owns it; all else is found by readers."""
+def make_ready(out: Path, request: OwnerRequest, clock: Clock, ledger: str = "") -> None:
+    """Bring a ledger to where it can be read: finish a move, bring an older schema up to date, note
+    the address `ledger` that its server has now. Nothing is done when nothing is due.
+
+    Raises BusyError when a live job owns a ledger for which something is due, UserError when
+    `ledger` is of another kind; all other errors are those of `own_ledger` and of readers."""
+    stored = read_address(out)
+    if ledger and ledger != (SQLITE if stored is None else stored.url):
+        own_ledger(out, request, clock, ledger).close()
     try:
         read_ledger(out).close()
     except NotReadyError:
