@@ -34,12 +34,15 @@ from symfleet.ledger.postgres_opener import (
     stored_version,
 )
 from symfleet.ledger.postgres_owner import take_lock
+from symfleet.ledger.standing import COUNTED
 from symfleet.ledger.statements import load
 from symfleet.ledger.tables import MARK_TABLE, Row, Table, quoted, storable
 from symfleet.types import CampaignId
 
 _OF_THE_STORE: Final = frozenset({MARK_TABLE, "schema_version", "owners"})
 """Tables that keep the store and its sessions, and nothing of the campaign."""
+
+_COUNTS: Final = "standing"
 
 _SQL: Final = load("postgres/copying")
 _READ: Final = load("reading")
@@ -102,6 +105,9 @@ class PostgresTables:
 
     def rows(self, table: Table, after: Row | None = None) -> Iterator[Row]:
         """Yield rows in the order of the key, those behind `after` only; inside a snapshot."""
+        if table.name == _COUNTS:
+            yield from self._counts(table, after)
+            return
         self._cursors += 1
         statement = self._filled("all_rows" if after is None else "rows_after", table)
         with self._session.guarded():
@@ -113,6 +119,14 @@ class PostgresTables:
                 # On a lost connection it is gone.
                 with contextlib.suppress(psycopg.Error):
                     cursor.close()
+
+    def _counts(self, table: Table, after: Row | None) -> Iterator[Row]:
+        """Yield the row of counts as readers see it: a part of it may stand elsewhere, with the
+        coordinators that count for themselves."""
+        row = self._session.execute(_READ["standing"]).fetchone()
+        if row is not None and after is None:
+            values = {"only_row": 1, **dict(zip(COUNTED, row, strict=True))}
+            yield tuple([values[column] for column in table.columns])
 
     def count(self, table: Table) -> int:
         """Return how many rows there are."""

@@ -26,6 +26,12 @@ _COVERAGE: Final = _SQL["coverage"]
 _NTH_CORPUS: Final = _SQL["nth_corpus"]
 _NTH_FAILURE: Final = _SQL["nth_failure"]
 
+COUNTED: Final = (
+    *("pending", "leased", "done", "deferred", "poisoned", "suspects", "changes"),
+    *("corpus", "crashes", "hangs"),
+)
+"""The columns of the row `standing`, in the order in which it is read and written."""
+
 
 @dataclass(slots=True)
 class Standing:
