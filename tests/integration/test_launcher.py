@@ -77,7 +77,7 @@ class Stage:
         record = f"open({str(self.starts)!r}, 'a').write('x')\n"
         script = f"{PRELUDE}run_dir = sys.argv[1]\n{record}{body}"
 
-        def command(mpirun: str, ranks: int, files: Path, plan: Path) -> list[str]:
+        def command(mpirun: str, ranks: int, files: Path, plan: Path, others: object) -> list[str]:
             return [sys.executable, "-c", script, str(plan.parent)]
 
         self._monkeypatch.setattr(launcher, "mpirun_command", command)

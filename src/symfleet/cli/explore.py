@@ -21,6 +21,7 @@ from symfleet.config.environment import (
     settings_environment,
     wants_colour,
 )
+from symfleet.config.hostfile import with_hostfile
 from symfleet.config.model import CampaignConfig
 from symfleet.config.resolve import resolve
 from symfleet.doctor.target import check_seeds, check_target
@@ -69,6 +70,7 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
     """Check what can be checked at once, run the campaign, tell how it ended."""
     from symfleet.runtime.launcher import run_campaign
 
+    config = with_hostfile(config)
     config.require_complete()
     out = Path(config.output.out_dir).absolute()
     search = inherited_environment().get("PATH", os.defpath)

@@ -53,7 +53,7 @@ class Setting:
             case bool():
                 return "yes" if self.default else "no"
             case () | "":
-                return "none"
+                return self.knob.derived or "none"
             case float():
                 shown = f"{self.default:g}"
             case _:

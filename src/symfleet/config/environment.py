@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 _PREFIX: Final = "SYMFLEET_"
+GUARD_VARIABLE: Final = "SYMFLEET_HOST_GUARD"
+"""Set by the guard of a host for the ranks there: its process id and the job's folder."""
 
 
 def settings_environment() -> dict[str, str]:
@@ -48,6 +50,19 @@ def mpi_rank() -> int | None:
         if value.isdigit():
             return int(value)
     return None
+
+
+def host_guard() -> tuple[int, Path] | None:
+    """Return the process id of this host's guard and the job's folder here; None on the root's
+    host and in joined mode, where nobody guards."""
+    pid, _, folder = os.environ.get(GUARD_VARIABLE, "").partition(":")
+    return (int(pid), Path(folder)) if pid.isdigit() and folder else None
+
+
+def keep_mpi_files(folder: Path) -> None:
+    """Have MPI, once it starts in this process, put its shared memory into `folder`: the setting
+    that came with the job names a folder of the root's host."""
+    os.environ["OMPI_MCA_btl_sm_backing_directory"] = str(folder)  # noqa: SIM112 - MPI's own
 
 
 def native_folder() -> Path:

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Final
 
+from symfleet.config.hosts import parse_hosts
 from symfleet.config.knob import Kind, check_value, choice, count, number, switch, text, words
 from symfleet.config.ledger_address import check_ledger
 from symfleet.errors import UserError
@@ -197,7 +198,7 @@ def _usable_cores() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Resources(_Checked):
-    """How much of this machine is used."""
+    """How much of which machines is used."""
 
     jobs: int | None = count(
         None,
@@ -216,11 +217,48 @@ class Resources(_Checked):
         "How many processes hand out work; each needs three slots at least.",
         derived="auto: one for about 90 slots",
     )
+    hosts: str = text(
+        "",
+        "Hosts that execute inputs, and how many each at the same time: NAME:SLOTS,NAME:SLOTS. This"
+        " host has the campaign in any case, and executes when it is named.",
+        derived="this host",
+        basic=True,
+    )
+    hostfile: str = text(
+        "",
+        "File with a line `NAME slots=SLOTS` for each host, instead of `--hosts`.",
+        is_path=True,
+        basic=True,
+    )
+    ssh: tuple[str, ...] = words(
+        "Command that runs another on a host, called with the host and a command line.",
+        kind=Kind.COMMAND,
+        derived="ssh that asks no questions",
+    )
+    network: str = text(
+        "",
+        "Network that the hosts use among each other: names of interfaces or addresses with a"
+        " prefix length (10.1.0.0/16), separated by commas.",
+        derived="every network that two hosts share",
+    )
+
+    def __post_init__(self) -> None:
+        _Checked.__post_init__(self)
+        there = sum(host.slots for host in parse_hosts(self.hosts))
+        if self.hosts and not self.hostfile and self.jobs is not None and self.jobs > there:
+            raise UserError(
+                f"jobs cannot be {self.jobs}",
+                where="hosts",
+                why=f"the hosts have {there} slots together",
+                hint="add hosts or raise their slots, or leave --jobs away",
+            )
 
     @property
     def slots(self) -> int:
         """Number of slots of the campaign."""
-        return _usable_cores() if self.jobs is None else self.jobs
+        if self.jobs is not None:
+            return self.jobs
+        return sum(host.slots for host in parse_hosts(self.hosts)) or _usable_cores()
 
     @property
     def coordinator_count(self) -> int:

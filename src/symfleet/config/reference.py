@@ -28,7 +28,7 @@ _GROUP_TEXTS: Final = {
     "target": "What is explored, and by which engine.",
     "limits": "Limits of one execution. In `--keep all` only counted limits keep a campaign"
     " exhaustive: an execution that meets a wall-clock limit is reported as not exhaustive.",
-    "resources": "How much of the machine is used.",
+    "resources": "How much of which machines is used.",
     "stop": "When a launch ends. A stopped campaign keeps its frontier.",
     "output": "Where everything goes, and what is shown.",
     "advanced": "Knobs of the protocol. The defaults fit; each exists to be measured.",

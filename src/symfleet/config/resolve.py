@@ -93,7 +93,24 @@ def resolve(
         origin = "command line" if setting.knob.hidden else setting.flag
         values[name] = read_value(name, raw, setting.knob, origin)
         origins[name] = origin
+    _choose_hosts(values, origins)
     return Resolved(_build(values), origins)
+
+
+def _choose_hosts(values: dict[str, Value], origins: dict[str, str]) -> None:
+    """What is said now about hosts replaces what the campaign remembers, in whichever form."""
+    said = [name for name in ("hosts", "hostfile") if origins[name] not in ("default", "campaign")]
+    if len(said) > 1:
+        raise UserError(
+            "hosts are named twice",
+            where=", ".join(f"{name} by {origins[name]}" for name in said),
+            why="both say which hosts there are",
+            hint="leave one of --hosts and --hostfile away",
+        )
+    if said:
+        other = "hostfile" if said == ["hosts"] else "hosts"
+        values.pop(other, None)
+        origins[other] = "default"
 
 
 def _build(values: Mapping[str, Value]) -> CampaignConfig:

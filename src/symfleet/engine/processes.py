@@ -23,7 +23,7 @@ import resource
 import signal
 import subprocess
 import termios
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -49,6 +49,12 @@ def parent_of(pid: int) -> int:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
         return 0
+
+
+def ancestors_of(pid: int) -> Iterator[int]:
+    """Yield the parents of a live process, nearest first, down to the first process."""
+    while (pid := parent_of(pid)) > 0:
+        yield pid
 
 
 def become_subreaper() -> None:

@@ -216,8 +216,8 @@ class Coordinator:
                     core.outbox.fault("projection_repaired", amount=repaired)
             case PublishFailed(exit_code, message):
                 core.end(Ending(message, exit_code, control=True))
-            case StopRequested(reason, exit_code, drain_s):
-                core.end(Ending(reason, exit_code, drain_s))
+            case StopRequested(reason, exit_code, drain_s, restart):
+                core.end(Ending(reason, exit_code, drain_s, restart=restart))
             case _:
                 assert_never(event)
 

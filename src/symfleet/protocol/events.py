@@ -79,11 +79,13 @@ class PublishFailed:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """Somebody or a stop rule asks for the end. `drain_s` 0 is the hard stop."""
+    """Somebody or a stop rule asks for the end. `drain_s` 0 is the hard stop. `restart`: without a
+    verdict, so that the launcher opens the next epoch."""
 
     reason: str
     exit_code: int
     drain_s: float
+    restart: bool = False
 
 
 CoordinatorEvent = (

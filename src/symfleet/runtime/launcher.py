@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
+import msgspec
+
 from symfleet import crash
 from symfleet.clock import Clock, SystemClock
 from symfleet.config.environment import (
@@ -31,6 +33,7 @@ from symfleet.config.environment import (
     mpi_rank,
     mpi_world_size,
 )
+from symfleet.config.hostfile import with_hostfile
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.durable import make_folder
 from symfleet.engine import processes
@@ -40,6 +43,7 @@ from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.engines import engine_setup, find_program
 from symfleet.runtime.mpirun import (
+    OtherHosts,
     find_mpirun,
     mpirun_command,
     mpirun_environment,
@@ -56,6 +60,7 @@ from symfleet.runtime.room import (
     room_of_start,
     words_of_lack,
 )
+from symfleet.runtime.roster import Roster
 from symfleet.runtime.stop_signals import StopSignals
 from symfleet.runtime.stores import EpochSummary, missing_reserve, note_beginning, read_summary
 
@@ -95,9 +100,10 @@ def run_campaign(
     Raises SymfleetError: BusyError when a live job owns the campaign, the root's own error when it
     could not go on, InternalError when epoch after epoch comes to nothing."""
     clock = clock or SystemClock()
-    config.require_complete()
     if mpi_world_size() is not None and mpi_rank() != 0:
         _follow(clock)
+    config = with_hostfile(config)
+    config.require_complete()
     environment = inherited_environment()
     program = find_program(config, environment.get("PATH", os.defpath))
     engine_setup(config, str(program))  # refuses what no worker could start
@@ -190,6 +196,7 @@ class Launch:
         self._tail = b""
         self._no_space = ""
         self._start_failures = 0
+        self._roster = Roster(config.resources, clock, self._tell)
 
     def run(self) -> ExitCode:
         """Run epochs until one ends with a verdict or no other is worth a try."""
@@ -209,6 +216,7 @@ class Launch:
                 code = self._judge(end, said, before, after, policy)
                 if code is not None:
                     return code
+                self._roster.call_again()
         finally:
             self._sweep()
             self._capture.close()
@@ -222,14 +230,16 @@ class Launch:
         try:
             run_dir.mkdir(parents=True, exist_ok=True)
             files = short_path(run_dir)
-            plan = plans.write_plan(_plan(self._config, self._program, run_dir, os.getpid(), used))
+            told = _plan(self._config, self._program, run_dir, os.getpid(), used)
+            placement = self._roster.placement
+            sizes = () if placement is None else placement.sizes
+            plan = plans.write_plan(msgspec.structs.replace(told, sizes=sizes))
         except OSError as error:
             raise lack_of_room(error, self._out) from error
-        ranks = self._ranks
         crash.point("launcher.before_mpirun")
         child = processes.start_child(
             [
-                *mpirun_command(self._mpirun, ranks, files, plan),
+                *mpirun_command(self._mpirun, self._ranks, files, plan, self._other_hosts()),
                 str(os.getpid()),
                 socket.gethostname(),
             ],
@@ -239,20 +249,28 @@ class Launch:
             env=mpirun_environment(inherited_environment(), files),
         )
         try:
-            heard, silent = self._supervise(child, run_dir, ranks)
+            heard, silent = self._supervise(child, run_dir)
         finally:
             processes.kill_group(child)
             code, _ = processes.reap(child)
             self._read_output(child)
             assert child.stdout is not None
             child.stdout.close()
+            self._roster.rest()
             self._end_below()
         tail = self._tail.decode("utf-8", "replace")
         return EpochEnd(code, heard, silent, tail, self._no_space)
 
     @property
     def _ranks(self) -> int:
-        return self._config.resources.ranks
+        placement = self._roster.placement
+        return self._config.resources.ranks if placement is None else placement.ranks
+
+    def _other_hosts(self) -> OtherHosts | None:
+        placement = self._roster.placement
+        if placement is None or not placement.remote:
+            return None
+        return OtherHosts(placement, self._roster.ssh, self._config.resources.network)
 
     def _check_room(self, what: str) -> None:
         """Raise IOFailure when the disk has no room for MPI and the ledger to start."""
@@ -260,9 +278,7 @@ class Launch:
         room = room_of_start(self._ranks, self._config.resources.slots, reserve)
         require_room(self._out, self._out / RUN_FOLDER, room, what)
 
-    def _supervise(
-        self, child: subprocess.Popen[bytes], run_dir: Path, ranks: int
-    ) -> tuple[bool, bool]:
+    def _supervise(self, child: subprocess.Popen[bytes], run_dir: Path) -> tuple[bool, bool]:
         """Return (the root was heard, it fell silent) when mpirun has ended or must end."""
         assert child.stdout is not None
         os.set_blocking(child.stdout.fileno(), False)
@@ -288,10 +304,12 @@ class Launch:
             if not beats.heard:
                 # MPI's start is collective: the others would wait for a rank that died in it.
                 alive = len(processes.children_of(child.pid))
-                if alive < started == ranks and not processes.has_ended(child):
+                if alive < started == self._below and not processes.has_ended(child):
                     self._tell("a process died while the job was starting")
                     return False, False
                 started = max(started, alive)
+            if not asked and self._roster.is_worth_renewal(now) and self._renew(run_dir):
+                self._tell("a host is back: going over to a new epoch")
             with contextlib.suppress(OSError):  # the terminal may be gone
                 self._observer.ticked(now)
         beats.is_silent(plans.read_beat(run_dir), self._clock.monotonic())
@@ -301,14 +319,32 @@ class Launch:
         """Hand a request to the root; False when that cannot be written."""
         if asked == 1:
             self._tell(f"{self._signals.last}: finishing what runs; once more stops at once")
-            request = b"drain"
+            request = plans.DRAIN
         else:
             self._tell(f"{self._signals.last}: stopping at once")
-            request = b"stop"
+            request = plans.STOP
         try:
-            plans.write_visible(run_dir / plans.REQUEST, request)
+            plans.write_visible(run_dir / plans.REQUEST, request.encode())
         except OSError as error:
             self._tell(f"the job cannot be asked to stop ({error.strerror}): it is ended")
+            return False
+        return True
+
+    @property
+    def _below(self) -> int:
+        """How many processes mpirun has on this host once all ranks are there: its ranks, and a
+        connection to each other host."""
+        placement = self._roster.placement
+        if placement is None:
+            return self._ranks
+        return len(placement.hosts[0].sizes) + len(placement.remote)
+
+    @staticmethod
+    def _renew(run_dir: Path) -> bool:
+        """Ask the root to make room for a new epoch; False when that cannot be written."""
+        try:
+            plans.write_visible(run_dir / plans.REQUEST, plans.RENEW.encode())
+        except OSError:
             return False
         return True
 
@@ -384,6 +420,9 @@ class Launch:
             self._start_failures = 0
             return
         self._start_failures += 1
+        problem = self._roster.problem()
+        if problem is not None:
+            raise problem
         if self._start_failures >= _START_FAILURES_MAX:
             raise HostError(
                 "mpirun cannot start the job",

@@ -40,9 +40,15 @@ class Layout:
         return tuple(rank for rank, place in self.workers.items() if place.coordinator == number)
 
 
-def lay_out(hosts: Sequence[str], coordinators: int, slots: int) -> Layout:
-    """Give each rank its role. `hosts`: the host of each rank. Raises UserError when there are too
-    few ranks for so many coordinators with a worker each."""
+def lay_out(
+    hosts: Sequence[str], coordinators: int, slots: int, placed: Sequence[int] = ()
+) -> Layout:
+    """Give each rank its role. `hosts`: the host of each rank. `placed`: slots of each rank, 0 for
+    a coordinator, where the launcher has placed the ranks itself. Raises UserError when there are
+    too few ranks for so many coordinators with a worker each."""
+    if placed:
+        assert len(placed) == len(hosts), "the launcher has started the ranks that it placed"
+        return _placed(hosts, placed)
     workers = len(hosts) - coordinators
     if workers < coordinators:
         raise UserError(
@@ -58,6 +64,15 @@ def lay_out(hosts: Sequence[str], coordinators: int, slots: int) -> Layout:
     served = _share_workers(hosts, chosen, sizes)
     return Layout(
         tuple(chosen), {rank: WorkerPlace(served[rank], size) for rank, size in sizes.items()}
+    )
+
+
+def _placed(hosts: Sequence[str], sizes: Sequence[int]) -> Layout:
+    chosen = [rank for rank, size in enumerate(sizes) if size == 0]
+    slots = {rank: size for rank, size in enumerate(sizes) if size > 0}
+    served = _share_workers(hosts, chosen, slots)
+    return Layout(
+        tuple(chosen), {rank: WorkerPlace(served[rank], size) for rank, size in slots.items()}
     )
 
 

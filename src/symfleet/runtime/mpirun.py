@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import sys
 import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from symfleet.errors import HostError
+from symfleet.runtime.placement import Placement
 
 _SOCKET_PATH_MAX: Final = 60
 """Longest run folder for which PMIx's socket names stay below the 108 bytes of `sun_path`."""
@@ -41,23 +44,60 @@ def find_mpirun(path: str) -> str:
     return found
 
 
-def mpirun_command(mpirun: str, ranks: int, files: Path, plan: Path) -> list[str]:
-    """Return the command line that starts `ranks` ranks on this host."""
+@dataclass(frozen=True, slots=True)
+class OtherHosts:
+    """How ranks get to other hosts. `network`: "" for every network that two hosts share."""
+
+    placement: Placement
+    ssh: tuple[str, ...]
+    network: str
+
+
+def mpirun_command(
+    mpirun: str, ranks: int, files: Path, plan: Path, others: OtherHosts | None = None
+) -> list[str]:
+    """Return the command line that starts `ranks` ranks: on this host, or on those of `others`."""
     settings = {
-        # One host: without this the TCP transport spends a second of each start on probing.
-        "btl": "self,sm",
+        # One host: with the TCP transport each start would spend a second on probing.
+        "btl": "self,sm" if others is None else "self,sm,tcp",
         "btl_sm_backing_directory": str(files),
         "shmem": "mmap",
         # A rank that waits sleeps between its looks; it must not spin inside MPI either.
         "mpi_yield_when_idle": "1",
     }
     command = [mpirun, "-n", str(ranks), "--with-ft", "ulfm", "--oversubscribe"]
-    command += ["--bind-to", "none", "--prtemca", "prte_tmpdir_base", str(files)]
+    command += ["--bind-to", "none"]
+    # What stands here holds for this host only: the guard of another host has its own folder.
+    where = "prte_tmpdir_base" if others is None else "prte_local_tmpdir_base"
+    command += ["--prtemca", where, str(files)]
     if os.geteuid() == 0:
         command.append("--allow-run-as-root")
+    if others is not None:
+        command += _remote_words(others)
+        if others.network:
+            settings["btl_tcp_if_include"] = others.network
     for name, value in settings.items():
         command += ["--mca", name, value]
     return [*command, sys.executable, "-m", "symfleet.runtime.rank", str(plan)]
+
+
+def _remote_words(others: OtherHosts) -> list[str]:
+    """Return the words that start a guarded daemon on each other host.
+
+    The daemons are all started from here: hosts need not reach each other by ssh."""
+    hosts = [f"{host.name}:{len(host.sizes)}" for host in others.placement.hosts]
+    settings = {
+        "plm_ssh_agent": shlex.join(others.ssh),
+        "plm_ssh_no_tree_spawn": "1",
+        "prte_launch_agent": f"{sys.executable} -m symfleet.runtime.host_guard prted",
+        "prte_leave_session_attached": "1",
+    }
+    if others.network:
+        settings["prte_if_include"] = others.network
+    words = ["--host", ",".join(hosts), "--map-by", "slot"]
+    for name, value in settings.items():
+        words += ["--prtemca", name, value]
+    return words
 
 
 def mpirun_environment(environment: Mapping[str, str], files: Path) -> dict[str, str]:

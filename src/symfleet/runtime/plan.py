@@ -3,7 +3,7 @@
 All of it lies in OUT/.run/<number>/, a folder that nobody but this launch reads:
 
     plan.json     launcher -> ranks: the configuration (no secrets)
-    request       launcher -> root: drain or hard stop
+    request       launcher -> root: drain, hard stop, or make room for a new epoch
     beat          root -> launcher: a number that grows every two seconds
     outcome.json  root -> launcher: how the epoch ended, when the ledger cannot say so
 
@@ -31,6 +31,11 @@ REQUEST: Final = "request"
 BEAT: Final = "beat"
 OUTCOME: Final = "outcome.json"
 
+DRAIN: Final = "drain"
+STOP: Final = "stop"
+RENEW: Final = "renew"
+"""Requests: the end in good order, the end at once, a new epoch with hosts that are back."""
+
 OPENING: Final = b"0"
 """The first beat: MPI is up, the root opens the ledger, which may take long after a bad end."""
 
@@ -49,6 +54,8 @@ class EpochPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Time that earlier epochs of this launch have used up (for --max-time)."""
     executed: int
     """Decisions of earlier epochs of this launch (for --max-executions)."""
+    sizes: tuple[int, ...] = ()
+    """Slots of each rank, 0 for a coordinator, where hosts were named; else as even as can be."""
 
 
 class EpochOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,7 +137,7 @@ def read_outcome(path: Path) -> EpochOutcome | None:
 
 
 class Requests:
-    """The root's view of the launcher's requests: `drain`, then perhaps `stop`."""
+    """The root's view of the launcher's requests: the newest, and only when it is new."""
 
     def __init__(self, run_dir: Path) -> None:
         self._path = run_dir / REQUEST

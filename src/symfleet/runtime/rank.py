@@ -22,7 +22,12 @@ import msgspec
 
 from symfleet import crash
 from symfleet.clock import Clock, SystemClock
-from symfleet.config.environment import crash_spec, inherited_environment
+from symfleet.config.environment import (
+    crash_spec,
+    host_guard,
+    inherited_environment,
+    keep_mpi_files,
+)
 from symfleet.engine import processes
 from symfleet.errors import ExitCode, SymfleetError, UserError
 from symfleet.protocol.setup import WorkerSetup
@@ -80,7 +85,15 @@ def _become_rank(launcher: Launcher | None) -> None:
     processes.become_subreaper()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher turns it into a request
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    if launcher is not None:
+    guard = host_guard()
+    if guard is not None:
+        pid, folder = guard
+        parent = os.getppid()
+        if pid not in processes.ancestors_of(parent):
+            end_by_signal()  # the daemon or its guard died before we were tied to it
+        processes.die_with_parent(parent)
+        keep_mpi_files(folder)
+    elif launcher is not None:
         parent = os.getppid()
         if launcher.host == socket.gethostname() and processes.parent_of(parent) != launcher.pid:
             end_by_signal()  # mpirun died before we were tied to it

@@ -108,7 +108,9 @@ class Root:
         if stranger is not None:
             raise stranger
         resources = self._config.resources
-        layout = lay_out(roll.hosts(), resources.coordinator_count, resources.slots)
+        layout = lay_out(
+            roll.hosts(), resources.coordinator_count, resources.slots, self._plan.sizes
+        )
         key = generation_key(
             self._config,
             Path(self._plan.program),

@@ -8,7 +8,7 @@ from typing import Final
 
 from symfleet.errors import ExitCode
 from symfleet.protocol.events import CoordinatorEvent, StopRequested
-from symfleet.runtime.plan import Beats, Requests
+from symfleet.runtime.plan import DRAIN, RENEW, Beats, Requests
 from symfleet.runtime.stop_rules import DRAIN_S, StopRules
 
 _BEAT_S: Final = 2.0
@@ -34,9 +34,14 @@ class RootDuties:
             self._request_at = now + _REQUEST_S
             request = self._requests.poll()
             if request is not None:
-                drain_s = DRAIN_S if request == "drain" else 0.0
-                events.append(StopRequested("interrupted", int(ExitCode.DONE), drain_s))
+                events.append(_asked(request))
         stop = self._stop_rules.due(now)
         if stop is not None:
             events.append(stop)
         return events
+
+
+def _asked(request: str) -> StopRequested:
+    if request == RENEW:
+        return StopRequested("a host is back", int(ExitCode.DONE), DRAIN_S, restart=True)
+    return StopRequested("interrupted", int(ExitCode.DONE), DRAIN_S if request == DRAIN else 0.0)
