@@ -271,6 +271,22 @@ def test_nobody_is_always_served_last() -> None:
     assert sorted(first) == [0, 1]
 
 
+def test_the_root_stands_back_when_it_had_its_turn_since_the_others() -> None:
+    site = Site()
+    site.send(1, [Claim(1, 1)])
+    site.serve([Claim(0, 1)])
+    site.send(1, [Claim(1, 1)], 2)
+    site.hear()
+    assert not site.service.stand_back, "both were served in the same transaction"
+    site.serve()
+    site.service.run([Claim(0, 1)])
+    site.send(1, [Claim(1, 1)], 3)
+    site.hear()
+    assert site.service.stand_back
+    site.service.run(())
+    assert not site.service.stand_back
+
+
 @pytest.mark.guarantee("Q3")
 def test_a_verdict_comes_after_what_others_said_before_it() -> None:
     site = Site()

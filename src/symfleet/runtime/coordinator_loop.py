@@ -67,6 +67,11 @@ class TurnStore(Protocol):
         """How many bytes of frames the next turn may take."""
         ...
 
+    @property
+    def stand_back(self) -> bool:
+        """Whether what has arrived for this coordinator is to wait for the turn after the next."""
+        ...
+
     def arrived(self, events: Sequence[CoordinatorEvent]) -> Sequence[CoordinatorEvent]:
         """Take what is for the store out of what has arrived; return what is for the machine."""
         ...
@@ -145,8 +150,11 @@ class CoordinatorLoop:
         if self._p.duties is not None:
             self._events += self._p.duties.step(now)
         arrivals = self._p.transport.receive(self._p.knobs.turn_results, store.own_bytes_max)
-        batch: list[CoordinatorEvent] = [*store.arrived(arrivals.events), *self._events]
-        self._events.clear()
+        self._events += store.arrived(arrivals.events)
+        batch: list[CoordinatorEvent] = []
+        if not store.stand_back:
+            batch += self._events
+            self._events.clear()
         called = bool(batch) or store.waiting
         if not called and (self._deadline is None or now < self._deadline):
             if now >= self._aside_at:
@@ -157,7 +165,9 @@ class CoordinatorLoop:
         if called:
             self._pace.busy()
         crash.point("coordinator.turn")
-        operations = self._machine.begin_turn(now, batch, drained=arrivals.drained)
+        operations = self._machine.begin_turn(
+            now, batch, drained=arrivals.drained and not self._events
+        )
         finish = self._carry_out(self._commit(operations))
         self._deadline = self._machine.next_deadline()
         self._between_turns(now)

@@ -67,6 +67,11 @@ class RemoteLedger:
         """How much this coordinator may take in for its next turn."""
         return self._own_bytes_max
 
+    @property
+    def stand_back(self) -> bool:
+        """The root sees to fairness."""
+        return False
+
     def arrived(self, events: Sequence[CoordinatorEvent]) -> Sequence[CoordinatorEvent]:
         """Return what is for the machine, what came during the last turn first; raise RootGone when
         the root is dead or has given this coordinator up."""

@@ -4,8 +4,12 @@ Theory of operation. The root owns the ledger. A coordinator elsewhere sends its
 TURN, and waits. Whatever has arrived when the root's own coordinator turns runs in ONE transaction
 with its operations, up to `turn_mib` of new bytes, and each gets its own slice of the answers; what
 arrives during the commit is the next batch. So a commit is paid once for all, and no coordinator
-waits for another one's company. The root's own part goes first in every other transaction, so that
-nobody is always served last when work is scarce; a verdict of it is always last (Q3).
+waits for another one's company.
+
+Shares are fair when the ledger is what limits: the root's own part, which needs no message to be
+there, stands back from a transaction when it has had its turn since those that wait had theirs. It
+goes first in every other one, so that nobody is always served last when work is scarce; a verdict
+of it is always last (Q3).
 
 Numbers make a turn happen once: the same number again gets the same answer, and nothing else is
 taken but the next one, of the very life that the root has introduced. What a coordinator may not
@@ -73,6 +77,8 @@ class _Client:
     """Number of its newest turn that is complete."""
     answer: bytes | None = None
     """Answer to that one; None while it waits."""
+    served_at: int = 0
+    """Number of the transaction that ran its newest turn."""
     view: CoordinatorView | None = None
 
 
@@ -119,6 +125,7 @@ class TurnService:
         self._waiting: deque[_Waiting] = deque()
         self._violations = 0
         self._own_first = False
+        self._transactions = self._own_served_at = 0
 
     # ---- what the loop asks ----------------------------------------------------------------------
 
@@ -133,6 +140,11 @@ class TurnService:
         and its fair share in any case."""
         others = sum(turn.size for turn in self._waiting)
         return max(self._budget // (1 + len(self._clients)), self._budget - others)
+
+    @property
+    def stand_back(self) -> bool:
+        """Whether the root's coordinator is to leave the next transaction to the others."""
+        return any(turn.client.served_at < self._own_served_at for turn in self._waiting)
 
     def views(self) -> tuple[CoordinatorView, ...]:
         """Return what the other coordinators showed last of their slots."""
@@ -179,6 +191,9 @@ class TurnService:
             raise
         self._violations -= faults
         self._own_first = not self._own_first
+        self._transactions += 1
+        if operations:
+            self._own_served_at = self._transactions
         start = 0 if first else len(batch.operations)
         self._hand_out(batch, answers, len(own) if first else 0)
         self._on_committed(everything, answers.answers)
@@ -266,6 +281,7 @@ class TurnService:
     def _hand_out(self, batch: _Batch, answers: TurnAnswers, at: int) -> None:
         for turn in batch.turns:
             end = at + len(turn.operations)
+            turn.client.served_at = self._transactions
             share = dataclasses.replace(answers, answers=answers.answers[at:end])
             self._reply(turn.client, encode_answers(share))
             at = end
