@@ -34,6 +34,8 @@ class Role(enum.StrEnum):
     LAUNCHER = "launcher"
     MPIRUN = "mpirun"
     ROOT = "root"
+    COORDINATOR = "coordinator"
+    """One that is not the root."""
     WORKER = "worker"
     EXECUTOR = "executor"
     TARGET = "target"
@@ -78,12 +80,15 @@ def _words(pid: int) -> list[str]:
     return [word.decode("utf-8", "replace") for word in raw.split(b"\0")[:-1]]
 
 
-def _is_root_rank(pid: int) -> bool:
+def _rank_of(pid: int) -> int | None:
+    """Return a process's MPI rank; None when it is gone."""
     try:
         environ = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
-        return False
-    return b"OMPI_COMM_WORLD_RANK=0" in environ.split(b"\0")
+        return None
+    named = dict(pair.partition(b"=")[::2] for pair in environ.split(b"\0"))
+    rank = named.get(b"OMPI_COMM_WORLD_RANK", b"")
+    return int(rank) if rank.isdigit() else None
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -207,21 +212,27 @@ class Job:
         status = _stat(pid)
         return None if status is None else Member(pid, role, status[1])
 
-    @staticmethod
-    def _role(pid: int, parent: Role | None) -> Role | None:
+    def _role(self, pid: int, parent: Role | None) -> Role | None:
         words = _words(pid)
         match parent:
             # Open MPI's mpirun becomes prterun by exec.
             case Role.LAUNCHER if words and Path(words[0]).name in ("mpirun", "prterun"):
                 return Role.MPIRUN
             case Role.MPIRUN if "symfleet.runtime.rank" in words:
-                return Role.ROOT if _is_root_rank(pid) else Role.WORKER
+                return self._role_of_rank(_rank_of(pid))
             case Role.WORKER:
                 return Role.EXECUTOR
             case Role.EXECUTOR | Role.TARGET:
                 return Role.TARGET
             case _:
                 return None
+
+    def _role_of_rank(self, rank: int | None) -> Role:
+        """Return a rank's role on a single host, where coordinators have the lowest ranks."""
+        if rank == 0:
+            return Role.ROOT
+        count = self.config.resources.coordinator_count
+        return Role.COORDINATOR if rank is not None and rank < count else Role.WORKER
 
     def assert_nothing_left(self, within_s: float = 10.0) -> None:
         """Raise when a process that was seen below a launcher still lives."""

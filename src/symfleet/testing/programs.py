@@ -81,6 +81,8 @@ class ProgramCampaign:
         self.env = tuple(env)
         self.ledger = ""
         """The setting of that name."""
+        self.coordinators: int | None = None
+        """The setting of that name."""
         self.jobs: list[Job] = []
         for made in (self.seeds, self.tmp):
             made.mkdir(parents=True)
@@ -106,7 +108,7 @@ class ProgramCampaign:
                 engine_command=words,
                 env=(f"RUNS={self.log}", f"SECONDS={takes:g}", *self.env),
             ),
-            resources=Resources(jobs=self.slots),
+            resources=Resources(jobs=self.slots, coordinators=self.coordinators),
             # A program that sleeps must not look like one that hangs.
             limits=Limits(wall_ms=20_000),
             stop=stop or Stop(until_quiescent=True),
