@@ -9,7 +9,7 @@ import random
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from symfleet.errors import (
     SymfleetError,
     UserError,
 )
-from symfleet.ledger import copying, opener, places
+from symfleet.ledger import copying, opener, places, postgres_opener
 from symfleet.ledger.backup import back_up
 from symfleet.ledger.copying import copy_store
 from symfleet.ledger.facts import facts_of
@@ -46,17 +46,26 @@ from symfleet.ledger.relocation import Relocated, relocate
 from symfleet.ledger.sqlite_tables import SqliteCopy, open_tables
 from symfleet.ledger.tables import TableDigest, digest_of
 from symfleet.protocol.operations import (
+    Admit,
     Blame,
     Claim,
     Claimed,
     CountFaults,
     Defer,
+    Operation,
     RecordAck,
     StoreInputs,
 )
 from symfleet.testing import ledger_kills
-from symfleet.testing.ledgers import decision, epoch_request
+from symfleet.testing.ledgers import (
+    admission,
+    campaign_row,
+    child,
+    decision,
+    epoch_request,
+)
 from symfleet.testing.postgres_cluster import USER, Cluster
+from symfleet.testing.small_disk import SmallDisk
 from symfleet.types import CampaignId, Incarnation
 
 REQUEST = opener.OwnerRequest("here", os.getpid(), lock_wait_s=0.1, reserve_bytes=0)
@@ -331,22 +340,16 @@ def test_a_server_that_goes_away_in_the_middle(
 
 
 @contextlib.contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[Callable[[str], None]]:
-    """Mount a small file system at `folder`; yields what gives it another size."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    folder.mkdir()
-
-    def mount(options: str) -> None:
-        words = f"mount -t tmpfs -o {options} tmpfs {folder}"
-        if os.system(f"{words} 2>/dev/null") != 0:  # noqa: S605 - our own folder
-            pytest.skip("a small file system cannot be mounted")
-
-    mount(f"size={size}")
+def disk(folder: Path, size: str) -> Iterator[SmallDisk]:
+    """Mount a small file system for a block, where that is possible."""
     try:
-        yield lambda size: mount(f"remount,size={size}")
+        mounted = SmallDisk(folder, size)
+    except OSError as error:
+        pytest.skip(str(error))
+    try:
+        yield mounted
     finally:
-        os.system(f"umount -l {folder}")  # noqa: S605
+        mounted.close()
 
 
 @pytest.mark.guarantee("A2")
@@ -355,14 +358,14 @@ def test_a_disk_that_is_full_in_the_middle_of_a_copy_to_a_file(
 ) -> None:
     go(out, url)
     before = digests(out)
-    with small_disk(tmp_path / "small", "300k") as resize:
+    with disk(tmp_path / "small", "300k") as small:
         there = tmp_path / "small" / "out"
         shutil.copytree(out, there, ignore=lambda _, names: {n for n in names if "retired" in n})
         with pytest.raises(IOFailure, match="no space is left") as caught:
             go(there, "sqlite")
         assert "give the same command again" in caught.value.hint
         assert read_address(there) is not None
-        resize("32m")
+        small.resize("32m")
         lines: list[str] = []
         go(there, "sqlite", lines)
         assert any(line.startswith("going on with") for line in lines)
@@ -372,34 +375,68 @@ def test_a_disk_that_is_full_in_the_middle_of_a_copy_to_a_file(
 
 @pytest.mark.guarantee("A2")
 def test_a_disk_that_is_full_in_the_middle_of_a_copy_to_a_server(
-    out: Path, postgres: Cluster, admin: psycopg.Connection[Any]
+    out: Path, postgres: Cluster
 ) -> None:
     before = digests(out)
-    folder = postgres.folder / "small"
-    with small_disk(folder, "64m"):
-        owner = postgres.folder.stat()
-        os.chown(folder, owner.st_uid, owner.st_gid)
-        admin.execute(f"CREATE TABLESPACE small LOCATION '{folder}'".encode())
+    with disk(postgres.folder / "small", "64m") as small, small_database(postgres, small) as place:
+        small.fill(leave=1200 * 1024)
+        with pytest.raises(IOFailure, match="no space is left") as caught:
+            go(out, place)
+        assert "give the same command again" in caught.value.hint
+        assert read_address(out) is None
+        assert digests(out) == before
+        small.free()
+        lines: list[str] = []
+        go(out, place, lines)
+        assert any(line.startswith("going on with") for line in lines)
+        assert digests(out) == before
+        assert sound(out)
+
+
+@contextlib.contextmanager
+def small_database(postgres: Cluster, disk: SmallDisk) -> Iterator[str]:
+    """Make a database on a small disk; its log is elsewhere."""
+    owner = postgres.folder.stat()
+    os.chown(disk.folder, owner.st_uid, owner.st_gid)
+    with psycopg.connect(postgres.url, autocommit=True) as admin:
+        admin.execute(f"CREATE TABLESPACE small LOCATION '{disk.folder}'".encode())
         admin.execute("CREATE DATABASE small TEMPLATE template0 TABLESPACE small")
         try:
-            place = postgres.url_of(USER, "small")
-            free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
-            ballast = folder / "ballast"
-            ballast.write_bytes(bytes(free - 1200 * 1024))
-            with pytest.raises(IOFailure, match="no space is left") as caught:
-                go(out, place)
-            assert "give the same command again" in caught.value.hint
-            assert read_address(out) is None
-            assert digests(out) == before
-            ballast.unlink()
-            lines: list[str] = []
-            go(out, place, lines)
-            assert any(line.startswith("going on with") for line in lines)
-            assert digests(out) == before
-            assert sound(out)
+            yield postgres.url_of(USER, "small")
         finally:
             admin.execute("DROP DATABASE small WITH (FORCE)")
             admin.execute("DROP TABLESPACE small")
+
+
+@pytest.mark.guarantee("A2")
+@pytest.mark.guarantee("C7")
+def test_a_server_whose_disk_is_full_fails_a_turn_as_a_whole(
+    tmp_path: Path, postgres: Cluster
+) -> None:
+    out = tmp_path / "full"
+    with disk(postgres.folder / "small", "64m") as small, small_database(postgres, small) as place:
+        ledger = postgres_opener.create(out, campaign_row(), REQUEST, SystemClock(), place)
+        with contextlib.closing(ledger):
+            ledger.open_epoch(epoch_request())
+            source = ledger.register_source("seeds", "/s", "here")
+            ledger.run([Admit(source, (admission(b"first"),))])
+            (answer,) = ledger.run([Claim(0, 1)]).answers
+            assert isinstance(answer, Claimed)
+            small.fill(leave=300 * 1024)
+            before = ledger.status()
+            dice = random.Random(1)
+            turn: list[Operation] = [
+                decision(answer.leases[0], [child(b"kid", 8)]),
+                Admit(source, tuple(admission(dice.randbytes(50_000)) for _ in range(40))),
+            ]
+            with pytest.raises(IOFailure, match="no space is left") as caught:
+                ledger.run(turn)
+            assert "symfleet resume" in caught.value.hint
+            assert ledger.status() == before
+            small.free()
+            ledger.run(turn)
+            assert ledger.status().decisions == 1
+        assert sound(out)
 
 
 # ---- refusals -----------------------------------------------------------------------------------
@@ -592,7 +629,7 @@ def test_a_backup_takes_no_place_that_is_taken(out: Path, tmp_path: Path) -> Non
 
 @pytest.mark.guarantee("A2")
 def test_a_backup_for_which_there_is_no_space_leaves_nothing(out: Path, tmp_path: Path) -> None:
-    with small_disk(tmp_path / "small", "100k"):
+    with disk(tmp_path / "small", "100k"):
         with pytest.raises(IOFailure, match="no space is left"):
             back_up(out, tmp_path / "small" / "backup.db", silent)
         assert list((tmp_path / "small").iterdir()) == []

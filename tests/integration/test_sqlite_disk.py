@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from symfleet.testing.ledgers import (
     decision,
     epoch_request,
 )
+from symfleet.testing.small_disk import SmallDisk
 from symfleet.types import Keep
 
 _KIB = 1024
@@ -41,23 +41,20 @@ REQUEST = opener.OwnerRequest("here", os.getpid(), reserve_bytes=512 * _KIB, che
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     """A file system of 4 MiB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"a small file system cannot be mounted: {mounted.stderr.decode().strip()}")
     try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
+        mounted = SmallDisk(tmp_path / "small", "4m")
+    except OSError as error:
+        pytest.skip(str(error))
+    yield mounted
+    mounted.close()
+
+
+@pytest.fixture
+def small_disk(disk: SmallDisk) -> Path:
+    """Its folder."""
+    return disk.folder
 
 
 def begin(out: Path, items: int) -> tuple[SqliteLedger, tuple[Lease, ...]]:
@@ -71,23 +68,12 @@ def begin(out: Path, items: int) -> tuple[SqliteLedger, tuple[Lease, ...]]:
     return ledger, answer.leases
 
 
-def fill(folder: Path) -> Path:
-    """Take all space that is left."""
-    ballast = folder / "ballast"
-    with ballast.open("ab", buffering=0) as file:
-        for size in (64 * _KIB, 4 * _KIB):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError:
-                pass
-    return ballast
-
-
 @pytest.mark.guarantee("A2")
-def test_a_full_disk_lets_the_owner_decide_what_is_in_flight(small_disk: Path) -> None:
+def test_a_full_disk_lets_the_owner_decide_what_is_in_flight(
+    disk: SmallDisk, small_disk: Path
+) -> None:
     ledger, leases = begin(small_disk, 40)
-    ballast = fill(small_disk)
+    disk.fill()
     decided: list[Lease] = []
     starved = False
     failed: IOFailure | None = None
@@ -115,7 +101,7 @@ def test_a_full_disk_lets_the_owner_decide_what_is_in_flight(small_disk: Path) -
     assert ledger.status() == before
     ledger.checkpoint()
     ledger.close()
-    ballast.unlink()
+    disk.free()
     again = opener.open_owner(small_disk, REQUEST, ManualClock())
     opened = again.open_epoch(epoch_request(8))
     assert opened.decisions == len(decided)
@@ -127,9 +113,9 @@ def test_a_full_disk_lets_the_owner_decide_what_is_in_flight(small_disk: Path) -
     again.close()
 
 
-def test_a_verdict_can_be_written_on_a_full_disk(small_disk: Path) -> None:
+def test_a_verdict_can_be_written_on_a_full_disk(disk: SmallDisk, small_disk: Path) -> None:
     ledger, leases = begin(small_disk, 3)
-    fill(small_disk)
+    disk.fill()
     ledger.run([Release(lease.work_id, lease.token, "cancelled") for lease in leases])
     ledger.run([CloseEpoch("disk full", 74)])
     (row,) = ledger.epochs()
@@ -137,17 +123,17 @@ def test_a_verdict_can_be_written_on_a_full_disk(small_disk: Path) -> None:
     ledger.close()
 
 
-def test_an_epoch_does_not_open_on_a_full_disk(small_disk: Path) -> None:
+def test_an_epoch_does_not_open_on_a_full_disk(disk: SmallDisk, small_disk: Path) -> None:
     ledger, _ = begin(small_disk, 3)
     ledger.close()
     free_reserve(small_disk)
-    ballast = fill(small_disk)
+    disk.fill()
     with pytest.raises(IOFailure, match="no space"):
         opener.open_owner(small_disk, REQUEST, ManualClock()).open_epoch(epoch_request(8))
     reader = opener.open_reader(small_disk)
     assert reader.status().epochs == 1, "people can look while the disk is full"
     reader.close()
-    ballast.unlink()
+    disk.free()
     again = opener.open_owner(small_disk, REQUEST, ManualClock())
     assert again.open_epoch(epoch_request(8)).epoch == 2
     again.close()
