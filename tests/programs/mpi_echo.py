@@ -72,9 +72,37 @@ def death() -> dict[str, object]:
     }
 
 
+def one_source() -> dict[str, object]:
+    """Frames of one rank are heard while those of another wait, in order, and so is its death."""
+    heard: list[str] = []
+
+    def hear(events: tuple[FrameReceived | RankLost, ...]) -> None:
+        for event in events:
+            said = event.data.decode() if isinstance(event, FrameReceived) else "lost"
+            heard.append(f"{event.rank} {said}")
+
+    def hear_only_two_for(seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            hear(transport.receive(64, 8 << 20, 2).events)
+
+    for rank, word in ((1, b"first"), (1, b"second"), (2, b"other")):
+        transport.send(rank, word)
+    hear_only_two_for(0.2)
+    while len(heard) < 3:
+        hear(wait())
+    transport.send(1, b"die")
+    hear_only_two_for(0.2)
+    transport.send(2, b"again")
+    hear_only_two_for(0.2)
+    while len(heard) < 5:
+        hear(wait())
+    return {"heard": heard}
+
+
 if transport.rank:
     echo()
-result = {"sizes": sizes, "death": death}[sys.argv[1]]()
+result = {"sizes": sizes, "death": death, "one_source": one_source}[sys.argv[1]]()
 for rank in range(1, transport.size):
     try:
         transport.send(rank, b"")

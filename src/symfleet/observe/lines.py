@@ -89,6 +89,10 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
         f"executed   {report.this_epoch.executed} this launch, {total.executed} in all;"
         f" {total.generated} children generated, {total.unique_children} new"
     )
+    by_coordinator = report.this_epoch.executed_by_coordinator
+    if len(by_coordinator) > 1:
+        shares = ", ".join(f"{number}: {amount}" for number, amount in by_coordinator.items())
+        yield f"           by coordinator {shares}"
     yield f"left       {_left(total)}"
     if report.acks and not (epoch is not None and epoch.running):
         stopped = ", ".join(report.acks.values())

@@ -76,6 +76,45 @@ def test_slots_are_shared_out_evenly(jobs: int, by_worker: tuple[int, ...]) -> N
     assert Resources(jobs=jobs).slots_by_worker == by_worker
 
 
+@pytest.mark.parametrize(
+    ("jobs", "coordinators", "count", "by_worker"),
+    [
+        (6, 2, 2, (3, 3)),
+        (9, 3, 3, (3, 3, 3)),
+        (24, 2, 2, (6, 6, 6, 6)),
+        (134, None, 1, (8,) * 15 + (7,) * 2),
+        (136, None, 2, (8,) * 10 + (7,) * 8),
+        (12, 4, 4, (3,) * 4),
+    ],
+)
+def test_each_coordinator_has_as_many_workers(
+    jobs: int, coordinators: int | None, count: int, by_worker: tuple[int, ...]
+) -> None:
+    resources = Resources(jobs=jobs, coordinators=coordinators)
+    resources.require_slots()
+    assert resources.coordinator_count == count
+    assert resources.slots_by_worker == by_worker
+    assert resources.ranks == count + len(by_worker)
+
+
+@pytest.mark.parametrize("value", [0, -1, 65, True, 2.0, float("nan"), "two"])
+def test_absurd_numbers_of_coordinators_are_refused(value: object) -> None:
+    with pytest.raises(UserError, match="coordinators cannot be"):
+        Resources(coordinators=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("jobs", "coordinators"), [(5, 2), (1, 2), (11, 4)])
+def test_fewer_than_three_slots_for_each_coordinator_are_refused(
+    jobs: int, coordinators: int
+) -> None:
+    with pytest.raises(UserError, match=f"coordinators cannot be {coordinators}") as caught:
+        Resources(jobs=jobs, coordinators=coordinators).require_slots()
+    error = caught.value
+    assert error.where == "coordinators"
+    assert f"there are {jobs}" in error.why
+    assert f"--jobs to {3 * coordinators}" in error.hint
+
+
 def test_a_silence_limit_below_the_longest_query_is_refused() -> None:
     with pytest.raises(UserError, match="delivery_silence_s cannot be 30"):
         CampaignConfig(limits=Limits(solver_ms=25_000))
