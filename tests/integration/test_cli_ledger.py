@@ -21,6 +21,7 @@ from symfleet.ledger import database, opener, places, postgres_opener
 from symfleet.ledger.contract import CampaignRow
 from symfleet.ledger.postgres_address import StoredAddress, write_address
 from symfleet.ledger.postgres_statements import postgres_migrations
+from symfleet.ledger.sqlite_tables import open_tables
 from symfleet.ledger.statements import migrations
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.testing.jobs import Role
@@ -146,10 +147,14 @@ def test_resume_brings_an_older_file_up_to_date(
     assert "older version" in error["what"]
     assert "symfleet resume" in error["what_to_do"]
     assert say("ledger", "show", str(out))["schema"] == len(scripts), "any version can be shown"
+    kept = out.parent / "kept.db"
+    say("ledger", "backup", str(out), str(kept))
     say("resume", str(out))
     assert len(launched) == 1
     say("status", str(out))
     assert say("ledger", "show", str(out))["schema"] == len(scripts) + 1
+    with contextlib.closing(open_tables(kept)) as older:
+        assert older.version == len(scripts), "kept as it was"
 
 
 def test_resume_brings_an_older_schema_on_a_server_up_to_date(

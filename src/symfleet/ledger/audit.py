@@ -273,7 +273,7 @@ def audit_all(connection: Database, campaign: CampaignId) -> Iterator[Finding]:
     """
     connection.execute(_READ["begin"])
     try:
-        yield from _guarded("pages", _audit_pages(connection))
+        yield from audit_pages(connection)
         yield from _guarded("inputs", _audit_inputs(connection))
         yield from _guarded("work", _audit_work(connection))
         walk = DecisionWalk(connection, campaign, 0)
@@ -295,7 +295,12 @@ def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield Finding(error.what, error.where, error.why)
 
 
-def _audit_pages(connection: Database) -> Iterator[Finding]:
+def audit_pages(connection: Database) -> Iterator[Finding]:
+    """Check what the database itself knows: pages, indexes, references between tables."""
+    yield from _guarded("pages", _page_findings(connection))
+
+
+def _page_findings(connection: Database) -> Iterator[Finding]:
     for (line,) in connection.execute(_SQL["integrity_check"]).fetchall():
         if line != "ok":
             yield Finding("the database is damaged", "integrity_check", str(line))

@@ -1,4 +1,8 @@
-"""A copy of the ledger beside it: one file, of one moment, verified; the campaign may be live."""
+"""A copy of the ledger beside it: one file, of one moment, verified; the campaign may be live.
+
+A file is copied page by page, so that one of an older schema can be kept before it is brought up to
+date; of such a one only the database itself is checked, because the audit knows the newest schema.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,19 @@ from typing import Final
 import msgspec
 
 from symfleet.errors import IntegrityError, UserError
-from symfleet.ledger.audit import audit_all
+from symfleet.ledger.audit import audit_all, audit_pages
 from symfleet.ledger.copying import Tell, copy_store
 from symfleet.ledger.database import LEDGER_NAME, check_file, check_schema, connect_reader
-from symfleet.ledger.faults import guarded
+from symfleet.ledger.faults import NotReadyError, guarded
 from symfleet.ledger.moving import refuse_unfinished
 from symfleet.ledger.postgres_address import LedgerAddress, StoredAddress, read_address
 from symfleet.ledger.row_reading import read_campaign
-from symfleet.ledger.sqlite_tables import SqliteCopy, finish_copy, open_tables, remove_database
+from symfleet.ledger.sqlite_tables import (
+    SqliteCopy,
+    name_database,
+    open_tables,
+    remove_database,
+)
 
 _UNFINISHED: Final = ".copying"
 
@@ -53,8 +62,8 @@ def back_up(out: Path, file: Path, tell: Tell) -> Backup:
         _from_file(out / LEDGER_NAME, unfinished, tell)
     with contextlib.closing(open_tables(unfinished)) as tables, tables.snapshot():
         rows = {table.name: tables.count(table) for table in tables.tables()}
-    finish_copy(unfinished, file)
-    return Backup(str(file.absolute()), file.stat().st_size, rows["decisions"], rows)
+    name_database(unfinished, file)
+    return Backup(str(file.absolute()), file.stat().st_size, rows.get("decisions", 0), rows)
 
 
 def _from_file(ledger: Path, unfinished: Path, tell: Tell) -> None:
@@ -64,7 +73,8 @@ def _from_file(ledger: Path, unfinished: Path, tell: Tell) -> None:
     try:
         tell(f"copying {ledger}")
         with contextlib.closing(connect_reader(ledger)) as source:
-            check_schema(source, str(ledger))
+            with contextlib.suppress(NotReadyError):
+                check_schema(source, str(ledger))
             with (
                 guarded(str(unfinished)),
                 contextlib.closing(sqlite3.connect(unfinished)) as target,
@@ -80,8 +90,13 @@ def _from_file(ledger: Path, unfinished: Path, tell: Tell) -> None:
 
 def _verify(unfinished: Path) -> None:
     with contextlib.closing(connect_reader(unfinished)) as copy:
-        check_schema(copy, str(unfinished))
-        for finding in audit_all(copy, read_campaign(copy, str(unfinished)).campaign):
+        try:
+            check_schema(copy, str(unfinished))
+        except NotReadyError:
+            findings = audit_pages(copy)
+        else:
+            findings = audit_all(copy, read_campaign(copy, str(unfinished)).campaign)
+        for finding in findings:
             raise IntegrityError(
                 finding.what,
                 where=finding.row,
@@ -99,3 +114,4 @@ def _from_server(stored: StoredAddress, unfinished: Path, tell: Tell) -> None:
         source.require_ledger()
         with contextlib.closing(SqliteCopy(unfinished)) as target:
             copy_store(source, target, None, tell)
+            target.unmark()

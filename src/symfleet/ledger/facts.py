@@ -45,7 +45,8 @@ def facts_of(out: Path) -> LedgerFacts:
             version, newest = schema.version, len(postgres_migrations())
             return _facts(out, "postgresql", schema, schema.size, version, newest)
     ledger = out / LEDGER_NAME
-    check_file(ledger)
+    if not ledger.exists():
+        check_file(ledger)
     database = open_tables(ledger)
     with contextlib.closing(database):
         version, newest = database.version, len(migrations())

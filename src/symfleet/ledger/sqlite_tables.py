@@ -157,6 +157,12 @@ class SqliteCopy(SqliteTables):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         _sync(self.path)
 
+    def unmark(self) -> None:
+        """Make a complete copy a ledger, and let its file hold everything."""
+        with guarded(self.where):
+            self._connection.execute(_SQL["drop_mark"])
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def discard(self) -> None:
         """Remove the unfinished copy."""
         self.close()
@@ -208,6 +214,11 @@ def finish_copy(path: Path, name: Path) -> None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
             connection.close()
+    name_database(path, name)
+
+
+def name_database(path: Path, name: Path) -> None:
+    """Make a database durable that nobody writes any more, then give it its name."""
     _sync(path)
     try:
         for suffix in SIDE_FILES[1:]:  # empty ones, which readers have left
