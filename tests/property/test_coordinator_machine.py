@@ -283,6 +283,9 @@ class Conversation(RuleBasedStateMachine):
         for place in sorted(self.resetting):
             self.new_life(*place)
         for _ in range(300):
+            for _ in range(4):
+                if not self.flying:
+                    self.turn()  # suspects are claimed when all else is done, stage by stage
             if not self.flying:
                 break
             work = next(iter(self.flying.values()))

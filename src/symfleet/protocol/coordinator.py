@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from symfleet.errors import ExitCode
 from symfleet.protocol.blame import Breaker
-from symfleet.protocol.codec import Codec, Frame
+from symfleet.protocol.codec import Codec
 from symfleet.protocol.coordinator_view import CoordinatorView, SlotView, view_of
 from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.delivery import InFlight, Phase
@@ -34,6 +35,7 @@ from symfleet.protocol.events import (
     ConfirmAdmitted,
     CoordinatorAction,
     CoordinatorEvent,
+    Finish,
     FrameReceived,
     Publish,
     PublishFailed,
@@ -44,11 +46,12 @@ from symfleet.protocol.events import (
     SourceBatch,
     StopRequested,
 )
-from symfleet.protocol.fleet import Fleet, SlotPhase
+from symfleet.protocol.fleet import Fleet, SlotPhase, WorkerPhase
 from symfleet.protocol.frontier import Frontier
 from symfleet.protocol.intake import Intake
 from symfleet.protocol.knowledge import CampaignKnowledge
-from symfleet.protocol.messages import Prepare, Stop, Vote
+from symfleet.protocol.messages import Stop
+from symfleet.protocol.news import Newsroom
 from symfleet.protocol.operations import (
     Admit,
     Admitted,
@@ -59,12 +62,15 @@ from symfleet.protocol.operations import (
     TurnAnswers,
 )
 from symfleet.protocol.outbox import Outbox
+from symfleet.protocol.peer_frames import PeerFrames
+from symfleet.protocol.peers import Peers
 from symfleet.protocol.quiescence import Quiescence
 from symfleet.protocol.settle import Settlement
 from symfleet.protocol.setup import CoordinatorSetup
 from symfleet.protocol.shutdown import RunPhase, Shutdown
 from symfleet.protocol.sizing import Costs
 from symfleet.protocol.sweeps import Sweeps
+from symfleet.protocol.takeover import Takeover
 from symfleet.protocol.timeline import Timeline
 from symfleet.protocol.tokens import TokenMint
 from symfleet.protocol.violations import Chronicle
@@ -88,9 +94,16 @@ class Coordinator:
             mint=TokenMint(setup.secret),
             fleet=Fleet(setup.workers, now, chronicle),
             in_flight=InFlight(chronicle),
-            frontier=Frontier(setup.number, knobs.protocol_retries, setup.opening.frontier, outbox),
+            frontier=Frontier(
+                setup.number,
+                knobs.protocol_retries,
+                setup.opening.frontier,
+                outbox,
+                shared=bool(setup.peers),
+            ),
             knowledge=CampaignKnowledge(setup.opening.knowledge),
             breaker=Breaker(knobs.blames_to_pause),
+            peers=Peers.of(setup, now),
             now=now,
         )
         costs = Costs()
@@ -102,6 +115,13 @@ class Coordinator:
             self._core, self._settlement, self._is_published, lambda: self._vote.idle_window_s
         )
         self._intake = Intake(self._core, self._settlement, self._shutdown.drain_left)
+        self._newsroom = Newsroom(
+            self._core,
+            lambda: self._shutdown.faulty,
+            lambda: self._vote.waits or self._shutdown.waits,
+        )
+        self._takeover = Takeover(self._core)
+        self._peer_frames = PeerFrames(self._core, self._newsroom, self._vote, self._takeover)
         self._told_upto = 0
         self._unpublished = 0
 
@@ -118,11 +138,16 @@ class Coordinator:
         core.violations = 0
         core.outbox.sealed = core.ending is not None and core.ending.control
         drained = drained and not self._timeline.late
-        if self._shutdown.phase is RunPhase.FINISHED:
+        if self.finished:
             return ()
         self._sweeps.audit()
         for event in events:
             self._handle(event)
+        if drained:
+            self._takeover.watch()
+        if core.left:
+            core.outbox.forget_turn()
+            return ()
         if drained and core.ending is None:
             self._sweeps.run()
             while self._settlement.to_reset:
@@ -132,6 +157,7 @@ class Coordinator:
         self._vote.begin_turn()
         self._shutdown.begin_turn(drained=drained)
         core.outbox.flush_faults()
+        self._newsroom.look()
         return core.outbox.operations()
 
     def end_turn(self, answers: TurnAnswers | None) -> Sequence[CoordinatorAction]:
@@ -139,10 +165,12 @@ class Coordinator:
 
         `None`: there was nothing to run, or the transaction failed as a whole (see `fail`)."""
         core = self._core
+        if core.left:
+            return self._leave()
         if answers is not None:
             core.outbox.settle(answers.answers)
             core.frontier.take_answers(answers)
-            core.last_artefact = answers.last_artefact
+            core.last_artefact = max(core.last_artefact, answers.last_artefact)
             self._unpublished = answers.unpublished
             self._settlement.close_turn()
             if answers.last_artefact > self._told_upto and answers.unpublished:
@@ -150,7 +178,18 @@ class Coordinator:
                 core.outbox.act(Publish(answers.last_artefact))
         self._vote.end_turn()
         self._dispatch.dispatch()
+        self._newsroom.end_turn()
         self._shutdown.end_turn()
+        return core.outbox.take_actions()
+
+    def _leave(self) -> Sequence[CoordinatorAction]:
+        """Be no member any more: nothing is written; workers that are still here are let go."""
+        core = self._core
+        core.outbox.forget_turn()
+        for worker in core.fleet.in_phase(WorkerPhase.JOINED):
+            core.send(worker.rank, Stop(0.0))
+        self._shutdown.phase = RunPhase.FINISHED
+        core.outbox.act(Finish(core.left, int(ExitCode.HOST)))
         return core.outbox.take_actions()
 
     def sent(self, token: DispatchToken) -> None:
@@ -162,13 +201,14 @@ class Coordinator:
         core = self._core
         core.outbox.forget_turn()
         self._settlement.forget()
-        core.end(Ending(reason, exit_code, control=True))
+        core.fail(exit_code, reason)
 
     def next_deadline(self) -> float | None:
         """Return when the next turn must begin even without an event (monotonic seconds)."""
         if self.finished:
             return None
-        deadlines = [*self._shutdown.deadlines()]
+        deadlines = [*self._shutdown.deadlines(), *self._takeover.deadlines()]
+        deadlines += self._newsroom.deadlines()
         if self._core.outbox.asking:
             deadlines.append(self._core.now)  # answers led to operations of the next turn
         if self._core.ending is None:
@@ -199,8 +239,9 @@ class Coordinator:
                 if rank in core.fleet.workers:
                     self._intake.frame(rank, data)
                 else:
-                    self._peer_frame(rank, data)
+                    self._other_frame(rank, data)
             case RankLost(rank):
+                self._takeover.rank_lost(rank)
                 if rank in core.fleet.workers:
                     self._sweeps.rank_lost(core.fleet.workers[rank])
             case SendFailed(_, token):
@@ -215,32 +256,17 @@ class Coordinator:
                 if repaired:
                     core.outbox.fault("projection_repaired", amount=repaired)
             case PublishFailed(exit_code, message):
-                core.end(Ending(message, exit_code, control=True))
+                core.fail(exit_code, message)
             case StopRequested(reason, exit_code, drain_s, restart):
-                core.end(Ending(reason, exit_code, drain_s, restart=restart))
+                if core.setup.number == 0:
+                    core.end(Ending(reason, exit_code, drain_s, restart=restart))
             case _:
                 assert_never(event)
 
-    def _peer_frame(self, rank: int, data: bytes) -> None:
-        """A frame from another coordinator, or from a rank that nobody knows."""
-        core = self._core
-        opened = core.codec.open(data)
-        known = any(peer.rank == rank for peer in core.setup.peers)
-        if isinstance(opened, Frame) and known and opened.header.rank == rank:
-            match opened.message:
-                case Prepare() if core.setup.number > 0 and rank == core.setup.root:
-                    self._vote.prepare_asked(opened.message)
-                    return
-                case Vote() if core.setup.number == 0:
-                    self._vote.vote_cast(rank, opened.message)
-                    return
-                case Stop(drain_s) if core.setup.number > 0 and rank == core.setup.root:
-                    core.end(Ending("the root ends the epoch", 0, drain_s))
-                    return
-                case _:
-                    pass
-        core.outbox.fault("quarantined_frames", "sender")
-        core.violation(rank, "frame of a rank that does not speak to this coordinator so")
+    def _other_frame(self, rank: int, data: bytes) -> None:
+        """A frame from another coordinator, from a worker that comes from one, or from nobody."""
+        if self._peer_frames.frame(rank, data):
+            self._intake.frame(rank, data)
 
     def _source_batch(self, batch: SourceBatch) -> None:
         core = self._core

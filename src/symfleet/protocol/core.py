@@ -2,16 +2,17 @@
 back, end one with success, ask for the end.
 
 Parts: `intake` judges frames, `settle` turns results into operations, `dispatch` fills places,
-`sweeps` watches time, `quiescence` and `shutdown` end the epoch.
+`sweeps` watches time, `quiescence` and `shutdown` end the epoch; `peer_frames`, `news` and
+`takeover` deal with the other coordinators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from symfleet.errors import SymfleetError
+from symfleet.errors import SymfleetError, parts_of
 from symfleet.protocol.blame import Breaker
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.delivery import Delivery, InFlight, Phase, Step, Undo
@@ -19,12 +20,13 @@ from symfleet.protocol.events import Note, Send
 from symfleet.protocol.fleet import Fleet, Slot
 from symfleet.protocol.frontier import Frontier
 from symfleet.protocol.knowledge import CampaignKnowledge
-from symfleet.protocol.messages import Accepted, AnyMessage
+from symfleet.protocol.messages import Accepted, AnyMessage, PeerFailed
 from symfleet.protocol.outbox import Outbox
+from symfleet.protocol.peers import Peers
 from symfleet.protocol.setup import CoordinatorSetup
 from symfleet.protocol.tokens import NO_TOKEN, TokenMint
 from symfleet.protocol.violations import Chronicle, RemoteViolation
-from symfleet.types import DispatchToken
+from symfleet.types import DispatchToken, Keep
 
 _NOTES_A_TURN_MAX: Final = 16
 
@@ -55,12 +57,17 @@ class Core:
     frontier: Frontier
     knowledge: CampaignKnowledge
     breaker: Breaker
+    peers: Peers
     now: float
     ending: Ending | None = None
     violations: int = 0
     """Of this turn; only the first few are worth a log line."""
     renewing: bool = False
     """Many slots were lost: nothing new is dispatched, and the next epoch brings them back."""
+    left: str = ""
+    """Why this coordinator leaves at once, without a word to the ledger: it is a member no more."""
+    fresh_edges: list[bytes] = field(default_factory=list)
+    """Edges that decisions of this coordinator were the first to show, for its next News."""
     last_artefact: int = 0
     """Number of the newest artefact that the ledger has."""
 
@@ -84,6 +91,13 @@ class Core:
         worker = self.fleet.workers.get(rank)
         if worker is not None:
             worker.told_at = self.now
+
+    def learn(self, new_edges: bytes) -> None:
+        """Note what a decision was the first to show, and that other groups are to hear of it; with
+        keep=all no execution may depend on it, so that nobody needs to."""
+        self.knowledge.learn(new_edges)
+        if new_edges and self.peers.live and self.setup.keep is not Keep.ALL:
+            self.fresh_edges.append(new_edges)
 
     def accept(self, slot: Slot, token: DispatchToken, disposition: str, life: int) -> None:
         """Answer a RESULT or READY, so that it is not said again."""
@@ -158,6 +172,13 @@ class Core:
     def note(self, level: Literal["info", "warning", "error"], event: str, **detail: str) -> None:
         """Write a log line."""
         self.outbox.act(Note(level, event, detail))
+
+    def fail(self, exit_code: int, reason: str) -> None:
+        """Begin a control stop (69, 70, 74). One of a peer is told to the root, which ends the job
+        by it. `reason`: the text of the error, with its four parts."""
+        self.end(Ending(reason, exit_code, control=True))
+        if self.setup.number > 0:
+            self.send(self.setup.root, PeerFailed(exit_code, *parts_of(reason)))
 
     def end(self, ending: Ending) -> None:
         """Ask for the end. A control failure replaces an orderly end; otherwise the first wins,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from symfleet.errors import IntegrityError
 from symfleet.protocol.core import Core
 from symfleet.protocol.delivery import Delivery, Phase, Reservation, Reservations, Step, Undo
-from symfleet.protocol.fleet import Slot, WorkerPhase, WorkerRecord
+from symfleet.protocol.fleet import Slot, SlotPhase, WorkerPhase, WorkerRecord
 from symfleet.protocol.messages import Work, WorkEntry
 from symfleet.protocol.operations import Lease
 from symfleet.protocol.sizing import Costs, bundle
@@ -60,9 +60,21 @@ class Dispatcher:
         core = self._core
         if core.ending is not None or core.renewing:
             return
+        if core.peers and core.frontier.claimed and not self._can_place():
+            core.frontier.give_back_claims()  # others can run them
         items = self._places_to_come() * self._costs.typical_items(core.setup.knobs)
         quiet = not len(core.in_flight) and not core.frontier.claimed
+        quiet = quiet and not (core.peers and core.frontier.leased)
         core.frontier.claim(items - len(core.frontier.claimed), quiet=quiet)
+
+    def _can_place(self) -> bool:
+        """Whether any slot here may get work, now or when what it has ends."""
+        return any(
+            slot.phase is SlotPhase.OPEN
+            for worker in self._core.fleet.in_phase(WorkerPhase.JOINED)
+            if worker.host not in self._core.breaker.paused
+            for slot in worker.slots
+        )
 
     def _usable(self, worker: WorkerRecord) -> bool:
         return (

@@ -162,6 +162,7 @@ class WorkerRecord:
     """A suspect runs alone on this rank."""
     refused: bool = False
     given_up: bool = False
+    slots_lost: int = 0
     free: int = 0
     """Sum over its slots."""
 
@@ -194,6 +195,13 @@ class Fleet:
         self._open: dict[SlotAddress, Slot] = {}
         self._chronicle = chronicle
 
+    def adopt(self, rank: int, now: float) -> bool:
+        """Expect a worker of a lost coordinator; return whether it was not expected before."""
+        if rank in self.workers:
+            return False
+        self.workers[rank] = WorkerRecord(rank, now)
+        return True
+
     def touch(self, slot: Slot) -> None:
         """Note that something about a slot may have changed."""
         self.unplaced[slot.place] = slot
@@ -217,6 +225,8 @@ class Fleet:
         """Assert that a look at every slot finds no place that was not counted, and none less."""
         for worker in self.workers.values():
             assert worker.free == sum(slot.free for slot in worker.slots)
+            lost = sum(slot.phase is SlotPhase.LOST for slot in worker.slots)
+            assert worker.slots_lost == lost, "a slot is lost, and comes back, by the table"
             for slot in worker.slots:
                 free = max(0, depth_max - slot.held) if slot.is_open else 0
                 assert slot.place in self.unplaced or free == slot.free, "a change touches its slot"
@@ -247,6 +257,8 @@ class Fleet:
         after = SLOT_TABLE.get((slot.phase, step))
         if after is None:
             raise self._chronicle.broken(f"a slot that is {slot.phase} met: {step}", slot.place)
+        lost = (after is SlotPhase.LOST) - (slot.phase is SlotPhase.LOST)
+        self.workers[slot.place.rank].slots_lost += lost
         if after is not slot.phase:
             self._chronicle.note(now, f"{slot.phase} -> {after} ({step})", slot.place)
         slot.phase = after

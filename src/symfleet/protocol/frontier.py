@@ -50,12 +50,17 @@ class Stage(enum.IntEnum):
 class Frontier:
     """Claim table, retry budget, and what the last answers said about the ledger."""
 
-    def __init__(self, coordinator: int, retries_max: int, pending: int, outbox: Outbox) -> None:
+    def __init__(
+        self, coordinator: int, retries_max: int, pending: int, outbox: Outbox, *, shared: bool
+    ) -> None:
+        """`pending`: rows at the beginning. `shared`: other coordinators claim from it too."""
         self.claimed: OrderedDict[WorkId, Lease] = OrderedDict()
         self.states: dict[StateId, WorkId] = {}
         """State ids that this coordinator holds (L1)."""
         self.open_work = pending
         self.pending = pending
+        self.leased = 0
+        """Leased rows of all coordinators."""
         self.changes = -1
         """-1: no transaction has told yet."""
         self.deferred = 0
@@ -66,6 +71,7 @@ class Frontier:
         self._coordinator = coordinator
         self._retries_max = retries_max
         self._outbox = outbox
+        self._shared = shared
         self._stage = Stage.PENDING
         self._asked: Stage | None = None
         self._short = False
@@ -74,13 +80,21 @@ class Frontier:
 
     # ---- claiming ---------------------------------------------------------------------------
 
+    def hear(self, changes: int, pending: int, open_work: int, leased: int) -> bool:
+        """Take another coordinator's view of the ledger when it is newer; return whether it is."""
+        if changes <= self.changes:
+            return False
+        self.changes = changes
+        self.pending, self.open_work, self.leased = pending, open_work, leased
+        return True
+
     def stir(self) -> None:
         """Note that this turn's operations may make work claimable."""
         self._stirred = True
 
     def claim(self, limit: int, *, quiet: bool) -> None:
         """Ask for up to `limit` rows if there may be any. `quiet`: nothing is in flight and
-        nothing is claimed, so that the later stages may be looked at."""
+        nothing is claimed, here or elsewhere, so that the later stages may be looked at."""
         limit = min(limit, CLAIM_MAX)
         stirred, self._stirred = self._stirred, False
         if limit <= 0:
@@ -89,6 +103,8 @@ class Frontier:
             self._stage = Stage.PENDING
             if not stirred and self.pending == 0 and self.open_work == 0:
                 return
+            if not stirred and self.pending == 0 and self._shared and not quiet:
+                return  # what others have leased is no reason to ask
         elif not quiet or self.open_work == 0 or self._stage is Stage.NOTHING:
             return
         stage = self._stage
@@ -120,7 +136,7 @@ class Frontier:
     def take_answers(self, answers: TurnAnswers) -> None:
         """Note what the ledger looks like after the turn's transaction."""
         self.open_work, self.pending = answers.open_work, answers.pending
-        self.changes = answers.changes
+        self.changes, self.leased = answers.changes, answers.leased
         self.deferred, self.poisoned = answers.deferred, answers.poisoned
         if self._asked is not None and self._short:
             # This stage has nothing more until something changes.

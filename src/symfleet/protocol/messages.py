@@ -305,24 +305,29 @@ class News(Message, frozen=True, tag="news"):
     fleet, and the edges that its decisions were the first to show since its last News.
 
     `changes` grows with everything that happens in the ledger, so of two News the one with more
-    is the newer, whoever sent it. `slots` are those of workers that joined, `usable` those not
-    lost, `places` those that wait for work, `in_flight` items claimed or delivered. `paused` says
-    why all its hosts are paused, "" while one runs. `renewing` counts from the root only."""
+    is the newer, whoever sent it. Of its workers (`known` in all) `workers` live and `waiting` have
+    not said Hello; of the `slots` of those that ever did, `usable` are not lost; `places` wait for
+    work and `in_flight` deliveries are under way. `paused` says why all its hosts are paused, ""
+    while one runs. `faulty`: it counted a fault. `renewing` and `lost`, the numbers of coordinators
+    that are members no more, count from the root only."""
 
     changes: int
     pending: int
     open_work: int
     leased: int
+    last_artefact: int
     edges: bytes
+    known: int
+    workers: int
+    waiting: int
     slots: int
     usable: int
     places: int
     in_flight: int
-    workers: int
-    waiting: int
     paused: str
     faulty: bool
     renewing: bool = False
+    lost: tuple[int, ...] = ()
 
 
 class EndEpoch(Message, frozen=True, tag="end_epoch"):

@@ -104,6 +104,11 @@ class Outbox:
         """Return this turn's operations in order."""
         return [operation for operation, _ in self._asked]
 
+    def look(self) -> None:
+        """Ask for nothing but the state after this turn, when the turn asks for nothing yet."""
+        if not self._asked:
+            self.ask(CountFaults(self._coordinator, ()))
+
     def settle(self, answers: Sequence[Answer]) -> None:
         """Hand each answer to whom it belongs."""
         asked, self._asked = self._asked, []

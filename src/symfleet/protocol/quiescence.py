@@ -11,7 +11,8 @@ COMMIT, every YES is void. COMMIT is the ledger's: conditional on no open row, e
 last decision, all sources closed, the same change counter (C10). After it no work can appear in
 the epoch (Q3): what a source finds is not admitted and not marked as seen.
 
-The machine is written for many coordinators; with one, the root's own vote is the only one.
+A round that dies is told to all (VoteVoid); a peer whose facts change after its YES takes it back
+with a second vote. With one coordinator the root's own vote is the only one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.events import Publish, Scan
 from symfleet.protocol.fleet import WorkerPhase
-from symfleet.protocol.messages import Prepare, Vote
+from symfleet.protocol.messages import Prepare, Vote, VoteVoid
 from symfleet.protocol.operations import Answer, CommitQuiescence, Quiesced, SetSource
 
 
@@ -46,7 +47,11 @@ class Preparation:
     round: int
     members: str
     changes: int
+    own: str
+    """This coordinator's own digest of who takes part."""
     began_at: float
+    flushed_upto: int = -1
+    """Artefacts whose publication was asked for."""
     scans: set[int] = field(default_factory=set)
     """Sources whose scan has not ended."""
 
@@ -65,6 +70,7 @@ class Quiescence:
         self._prepared: Preparation | None = None
         self._votes: dict[int, Vote] = {}
         self._closed: set[int] = set()
+        self._window_changes = -1
 
     # ---- facts --------------------------------------------------------------------------------
 
@@ -82,12 +88,17 @@ class Quiescence:
         """Return the digest of who takes part: coordinators, and workers with their lives."""
         setup = self._core.setup
         total = hashlib.sha256()
-        for rank in sorted((setup.rank, *(peer.rank for peer in setup.peers))):
+        for rank in sorted((setup.rank, *(peer.rank for peer in self._core.peers.live))):
             total.update(f"c{rank};".encode())
         for worker in self._core.fleet.workers.values():
             if worker.phase is WorkerPhase.JOINED:
                 total.update(f"w{worker.rank}:{worker.incarnation};".encode())
         return total.hexdigest()
+
+    @property
+    def waits(self) -> bool:
+        """Whether only the ledger can say that what this coordinator waits for has come."""
+        return self.phase is VotePhase.PREPARING and not self._published()
 
     def _idle(self) -> bool:
         core = self._core
@@ -116,6 +127,8 @@ class Quiescence:
         core = self._core
         if core.ending is not None or self.phase is VotePhase.COMMITTED:
             return
+        if self.phase is VotePhase.PREPARING:
+            self._flush()
         if self.phase is VotePhase.PREPARING and not self.is_root:
             self._cast()
         elif self.phase in (VotePhase.PREPARING, VotePhase.VOTED):
@@ -124,10 +137,13 @@ class Quiescence:
             return
         if self.phase is VotePhase.WORKING and self._idle():
             self.phase = VotePhase.WINDOW
-            self.idle_since = core.now
+            self.idle_since, self._window_changes = core.now, core.frontier.changes
         elif self.phase is VotePhase.WINDOW and not self._idle():
             self.phase = VotePhase.WORKING
             self.idle_since = None
+        elif self.phase is VotePhase.WINDOW and core.frontier.changes != self._window_changes:
+            # Others had work meanwhile, and are done with it again.
+            self.idle_since, self._window_changes = core.now, core.frontier.changes
         if self.phase is VotePhase.WINDOW and self.idle_since is not None:
             idle_s = core.now - self.idle_since
             if idle_s >= core.setup.knobs.idle_window_s:
@@ -139,7 +155,7 @@ class Quiescence:
         self._round += 1
         self._votes = {}
         members = self.members()
-        for peer in core.setup.peers:
+        for peer in core.peers.live:
             core.send(peer.rank, Prepare(self._round, members, core.frontier.changes))
         self._prepare(self._round, members, core.frontier.changes)
 
@@ -149,11 +165,21 @@ class Quiescence:
         core.chronicle.note(core.now, f"PREPARE {number}", core.setup.rank)
         self.phase = VotePhase.PREPARING
         scanned = {source.source for source in core.setup.sources}
-        self._prepared = Preparation(number, members, changes, core.now, scanned)
-        core.outbox.act(Publish(core.last_artefact, flush=True))
+        self._prepared = Preparation(
+            number, members, changes, self.members(), core.now, scans=scanned
+        )
+        self._flush()
         for source in core.setup.sources:
             core.outbox.act(Scan(source.source, number))
         core.frontier.give_back_claims()
+
+    def _flush(self) -> None:
+        """Have everything published that there is, once for each newest artefact."""
+        core, prepared = self._core, self._prepared
+        assert prepared is not None
+        if core.last_artefact > prepared.flushed_upto:
+            prepared.flushed_upto = core.last_artefact
+            core.outbox.act(Publish(core.last_artefact, flush=True))
 
     def _ready_to_vote(self) -> bool:
         prepared = self._prepared
@@ -170,7 +196,7 @@ class Quiescence:
             (vote := self._votes.get(peer.rank)) is not None
             and vote.idle
             and (vote.members, vote.changes) == (prepared.members, prepared.changes)
-            for peer in core.setup.peers
+            for peer in core.peers.live
         )
 
     def _check_void(self) -> None:
@@ -179,7 +205,7 @@ class Quiescence:
         why = ""
         if core.frontier.changes != prepared.changes or not self._idle():
             why = "work appeared"
-        elif self.is_root and self.members() != prepared.members:
+        elif self.members() != prepared.own:
             why = "membership changed"
         elif core.now - prepared.began_at >= core.setup.knobs.vote_s:
             why = "no COMMIT in time"
@@ -189,7 +215,16 @@ class Quiescence:
             self.void(why)
 
     def void(self, why: str) -> None:
-        """Forget the round; the idle window begins anew."""
+        """Forget the round; the idle window begins anew. Who has counted on it is told."""
+        core, prepared = self._core, self._prepared
+        if prepared is not None and self.is_root:
+            for peer in core.peers.live:
+                core.send(peer.rank, VoteVoid(prepared.round, why))
+        elif prepared is not None and self.phase is VotePhase.VOTED:
+            self._say(idle=False, reason=why)
+        self._forget(why)
+
+    def _forget(self, why: str) -> None:
         core = self._core
         core.chronicle.note(core.now, f"vote void: {why}", core.setup.rank)
         core.note("info", "vote_void", why=why)
@@ -220,8 +255,17 @@ class Quiescence:
             self._core.outbox.ask(SetSource(source, is_open=False))
 
     def prepare_asked(self, prepare: Prepare) -> None:
-        """The root asks this peer to PREPARE."""
-        self._prepare(prepare.round, prepare.members, prepare.changes)
+        """The root asks this peer to PREPARE. It asks when no work is open as of `changes`."""
+        core = self._core
+        if core.ending is None:
+            core.frontier.hear(prepare.changes, pending=0, open_work=0, leased=0)
+            self._prepare(prepare.round, prepare.members, prepare.changes)
+
+    def void_asked(self, void: VoteVoid) -> None:
+        """The root says that a round has died."""
+        prepared = self._prepared
+        if prepared is not None and prepared.round == void.round and self._core.ending is None:
+            self._forget(void.why)
 
     def vote_cast(self, peer: int, vote: Vote) -> None:
         """A peer votes."""
@@ -236,15 +280,18 @@ class Quiescence:
         late = core.now - prepared.began_at >= core.setup.knobs.vote_s
         if idle and not late and not self._ready_to_vote():
             return
-        idle = idle and not late
-        core.send(
-            core.setup.root,
-            Vote(prepared.round, prepared.members, prepared.changes, idle, "" if idle else "work"),
-        )
+        idle = idle and not late and self.members() == prepared.own
+        self._say(idle=idle, reason="" if idle else "work")
         if idle:
             self.phase = VotePhase.VOTED
         else:
-            self.void("this coordinator has work")
+            self._forget("this coordinator has work")
+
+    def _say(self, *, idle: bool, reason: str) -> None:
+        core, prepared = self._core, self._prepared
+        assert prepared is not None
+        vote = Vote(prepared.round, prepared.members, prepared.changes, idle, reason)
+        core.send(core.setup.root, vote)
 
     def deadlines(self) -> Iterator[float]:
         """Yield when the vote has something to do."""

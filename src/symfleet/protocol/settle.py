@@ -150,7 +150,7 @@ class Settlement:
                     if disposition == "completed":
                         self.decided += 1
                         self.not_exhaustive += not_exhaustive
-                    core.knowledge.learn(new_edges)
+                    core.learn(new_edges)
                 case Failed(message=message):
                     core.note("warning", "decision_failed", work=lease.work_id, why=message)
                     return

@@ -4,8 +4,12 @@
 
 Every answering worker is stopped and acknowledged within `shutdown_grace_s`; the others are named
 (Q4). In STOPPING results are still decided. CLOSING is one turn: leases go back, faults are
-counted, acknowledgements recorded, and last the verdict is written. After a control failure (69,
-70, 74) nothing changes the frontier any more, and the next epoch takes the leases back.
+counted, acknowledgements recorded (in slots), and last the verdict is written. After a control
+failure (69, 70, 74) nothing changes the frontier any more: the next epoch takes the leases back.
+
+Of many coordinators each does the same with its own workers when the root says EndEpoch, and its
+last word is Closed. The root closes when all have; it names a coordinator that has not within
+the grace, and its workers. The verdict is the root's, over the faults of all.
 
 A finished run ends with 2 instead of 0 when messages were quarantined, results were invalid, items
 are deferred or poisoned, executions were cut off by a wall limit in a run that was to be
@@ -23,8 +27,9 @@ from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.delivery import Phase, Undo
 from symfleet.protocol.events import Finish, Publish
 from symfleet.protocol.fleet import WorkerPhase, WorkerRecord
-from symfleet.protocol.messages import Stop
+from symfleet.protocol.messages import Closed, EndEpoch, Stop
 from symfleet.protocol.operations import CloseEpoch, RecordAck
+from symfleet.protocol.peers import PeerRecord
 from symfleet.protocol.settle import Settlement
 
 _DRAIN_MARGIN_S: Final = 10.0
@@ -61,9 +66,13 @@ class Shutdown:
         self._idle_window = idle_window
         self.phase = RunPhase.RUNNING
         self.exit_code: int | None = None
+        self.missing: tuple[str, ...] = ()
+        """Who was not acknowledged at the end, in the whole fleet as far as is known here."""
         self._drain_until = 0.0
         self._deadline = 0.0
+        self._ack: RecordAck | None = None
         self._stop_at = 0.0
+        self._said_control = False
         self._flushed = False
         self._began = 0.0
 
@@ -86,9 +95,12 @@ class Shutdown:
             # A second request makes the end faster.
             self._drain_until = core.now + ending.drain_s
             self._stop_at = core.now
+        if ending.control and not self._said_control:
+            self._stop_at = core.now
         if self.phase is RunPhase.STOPPING:
             self._take_back_from_stopped()
             done = drained and not self._missing(WorkerPhase.JOINED, WorkerPhase.EXPECTED)
+            done = done and not self._unclosed()
             done = done and not core.outbox.asking and (ending.control or self._is_published())
             if done or core.now >= self._deadline:
                 self._close(ending)
@@ -102,6 +114,13 @@ class Shutdown:
             return
         self.phase = RunPhase.FINISHED
         assert self.exit_code is not None
+        assert self._ack is not None
+        if core.setup.number > 0:
+            ack = self._ack
+            core.send(
+                core.setup.root,
+                Closed(ack.acknowledged, ack.total, ack.missing, faulty=self.faulty),
+            )
         core.outbox.act(Finish(ending.reason, self.exit_code, ending.restart))
 
     def ledger_failed(self) -> None:
@@ -114,6 +133,8 @@ class Shutdown:
         self._began = core.now
         self._drain_until = core.now + ending.drain_s
         grace = max(knobs.shutdown_grace_s, ending.drain_s + _DRAIN_MARGIN_S)
+        if self._unclosed():
+            grace += _DRAIN_MARGIN_S  # the others have the same grace, and are to be heard
         self._deadline = core.now + grace
         self._stop_at = core.now
         core.chronicle.note(core.now, f"ending: {ending.reason}", core.setup.rank)
@@ -127,11 +148,18 @@ class Shutdown:
         drain_s = self.drain_left() or 0.0
         for worker in self._missing(WorkerPhase.JOINED, WorkerPhase.EXPECTED):
             core.send(worker.rank, Stop(drain_s))
-        for peer in core.setup.peers if core.setup.number == 0 else ():
-            core.send(peer.rank, Stop(drain_s))
+        ending = core.ending
+        assert ending is not None
+        self._said_control = ending.control
+        for peer in self._unclosed():
+            core.send(peer.rank, EndEpoch(ending.reason, drain_s, ending.control, ending.restart))
 
     def _missing(self, *phases: WorkerPhase) -> Sequence[WorkerRecord]:
         return [w for w in self._core.fleet.workers.values() if w.phase in phases]
+
+    def _unclosed(self) -> Sequence[PeerRecord]:
+        """Return the coordinators that the root has to end."""
+        return self._core.peers.live if self._core.setup.number == 0 else ()
 
     def _take_back_from_stopped(self) -> None:
         """What a stopped worker did not answer will never be answered."""
@@ -160,34 +188,68 @@ class Shutdown:
                 if delivery.phase is not Phase.DECIDING:
                     core.roll_back(delivery, Undo("cancelled", sent=True))
             core.frontier.give_back_claims()
-        missing = tuple(
-            w.name for w in core.fleet.workers.values() if w.phase is not WorkerPhase.STOPPED
+        acks = [self._own_ack(), *self._acks_of_unclosed()]
+        self._ack = acks[0]
+        self.missing = tuple(name for ack in acks for name in ack.missing) + tuple(
+            name for peer in core.peers for name in peer.missing
         )
-        total = len(core.fleet.workers)
-        self.exit_code = self._verdict(ending, missing)
+        self.exit_code = self._verdict(ending)
         core.outbox.flush_faults()
-        core.outbox.ask(
-            RecordAck(
-                core.setup.number,
-                total - len(missing),
-                total,
-                missing,
-                self._idle_window() or 0.0,
-            )
-        )
+        for ack in acks:
+            core.outbox.ask(ack)
         if not ending.restart and core.setup.number == 0:
             core.outbox.ask(CloseEpoch(ending.reason, self.exit_code))
-        for name in missing:
+        for name in self.missing:
             core.note("warning", "worker_unacknowledged", worker=name)
 
-    def _verdict(self, ending: Ending, missing: Sequence[str]) -> int:
+    def _own_ack(self) -> RecordAck:
+        core = self._core
+        workers = core.fleet.workers.values()
+        missing = [worker for worker in workers if worker.phase is not WorkerPhase.STOPPED]
+        total = sum(self._slots_of(worker) for worker in workers)
+        return RecordAck(
+            core.setup.number,
+            total - sum(self._slots_of(worker) for worker in missing),
+            total,
+            tuple(worker.name for worker in missing),
+            self._idle_window() or 0.0,
+        )
+
+    def _slots_of(self, worker: WorkerRecord) -> int:
+        return len(worker.slots) or self._core.setup.slots.get(worker.rank, 1)
+
+    def _acks_of_unclosed(self) -> Sequence[RecordAck]:
+        """What the root records for a coordinator that did not close: its workers are named."""
+        core = self._core
+        return [
+            RecordAck(
+                peer.number,
+                0,
+                sum(core.setup.slots.get(rank, 1) for rank in peer.workers),
+                (peer.name, *(f"worker {rank}" for rank in sorted(peer.workers))),
+                0.0,
+            )
+            for peer in self._unclosed()
+        ]
+
+    @property
+    def faulty(self) -> bool:
+        """Whether this coordinator counted what a healthy run does not."""
+        core = self._core
+        cut_off = self._settlement.not_exhaustive and core.setup.exhaustive
+        return bool(cut_off) or any(core.outbox.count(name) for name in _FAULTS_OF_VERDICT)
+
+    @property
+    def waits(self) -> bool:
+        """Whether only the ledger can say that what this coordinator waits for has come."""
+        return self.phase is RunPhase.STOPPING and not self._published()
+
+    def _verdict(self, ending: Ending) -> int:
         core = self._core
         if ending.exit_code != int(ExitCode.DONE) or core.setup.accept_faults:
             return ending.exit_code
-        faulty = any(core.outbox.count(name) for name in _FAULTS_OF_VERDICT)
         left = core.frontier.deferred + core.frontier.poisoned
-        cut_off = self._settlement.not_exhaustive and core.setup.exhaustive
-        if faulty or left or missing or cut_off:
+        if self.faulty or core.peers.faulty or left or self.missing:
             return int(ExitCode.FINISHED_WITH_FAULTS)
         return int(ExitCode.DONE)
 

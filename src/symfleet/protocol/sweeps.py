@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from symfleet.errors import ExitCode
+from symfleet.protocol.capacity import Capacity, whole_capacity
 from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.delivery import Phase, Undo
 from symfleet.protocol.events import GiveUpRank
@@ -196,32 +197,32 @@ class Sweeps:
         return min(float(first), self._core.now) + wait_s
 
     def _watch_capacity(self) -> None:
-        """End when nothing can run any more."""
+        """End when nothing can run any more, in the whole fleet: the root judges it."""
         core = self._core
-        workers = core.fleet.workers.values()
-        if core.ending is not None or not workers:
+        if core.ending is not None or core.setup.number > 0:
             return
-        live = [worker for worker in workers if worker.phase is WorkerPhase.JOINED]
-        waiting = [worker for worker in workers if worker.phase is WorkerPhase.EXPECTED]
-        slots = [slot for worker in live for slot in worker.slots]
-        usable = [slot for slot in slots if slot.phase is not SlotPhase.LOST]
-        if not waiting and not live:
+        if not core.fleet.workers and not core.peers:
+            return
+        fleet = whole_capacity(core)
+        core.peers.slots_max = max(core.peers.slots_max, fleet.slots)
+        if fleet.waiting:
+            core.renewing = False
+        elif not fleet.live:
             core.end(Ending("every worker was lost", int(ExitCode.INTEGRITY), restart=True))
-        elif live and not waiting and not usable:
+        elif not fleet.usable:
             core.end(Ending("no slot can be reset", int(ExitCode.INTEGRITY), control=True))
-        elif live and not waiting and all(w.host in core.breaker.paused for w in live):
-            host, why = next(iter(core.breaker.paused.items()))
-            core.end(Ending(f"no host can run the engine: {host}: {why}", int(ExitCode.HOST), 0.0))
+        elif fleet.paused:
+            core.end(Ending(f"no host can run the engine: {fleet.paused}", int(ExitCode.HOST)))
         else:
-            core.renewing = not waiting and self._too_few(usable)
-            if core.renewing and not len(core.in_flight):
+            core.renewing = self._too_few(fleet)
+            if core.renewing and not fleet.in_flight:
                 core.end(Ending("too many slots were lost", int(ExitCode.INTEGRITY), restart=True))
 
-    def _too_few(self, usable: list[Slot]) -> bool:
+    def _too_few(self, fleet: Capacity) -> bool:
         """Whether so many slots are lost that a new epoch is worth its start-up."""
-        everything = sum(1 for _ in self._core.fleet.slots())
-        lost_many = len(usable) < _LIVE_SHARE_MIN * everything
-        return lost_many and self._core.setup.may_restart and self._core.frontier.open_work > 0
+        core = self._core
+        lost_many = fleet.usable < _LIVE_SHARE_MIN * core.peers.slots_max
+        return lost_many and core.setup.may_restart and core.frontier.open_work > 0
 
     # ---- deadlines ------------------------------------------------------------------------------
 

@@ -13,8 +13,12 @@ last one.
 
 The rank says hello until it is welcomed, judges frames (a frame for an older incarnation of a slot
 changes nothing), hands deliveries to slots (`worker_slot.py`), and ends when it is told to stop,
-refused, or when its coordinator has been silent for `root_silence_s`. It keeps no durable state:
-what it loses, its coordinator still has.
+refused, or when the root is lost or its coordinator has been silent for `root_silence_s`. It keeps
+no durable state: what it loses, its coordinator still has.
+
+A worker whose coordinator is not the root may outlive it: lost or silent, the rank waits for the
+root's Adopt (`adoption.py`), then forgets everything, takes new slot incarnations and says hello to
+its new coordinator. What the old one still says is stale for ever.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, assert_never
 
 from symfleet.errors import DataError, ExitCode
+from symfleet.protocol.adoption import Adoption
 from symfleet.protocol.codec import BadBody, Codec, Foreign, Frame, FrameFault, Header, Unreadable
 from symfleet.protocol.events import (
     DrainRequested,
@@ -46,6 +51,7 @@ from symfleet.protocol.events import (
 from symfleet.protocol.messages import (
     NO_PLACE,
     Accepted,
+    Adopt,
     AnyMessage,
     Beat,
     Hello,
@@ -109,6 +115,7 @@ class Worker:
         self._engine: ExecutorReady | None = None
         self._welcomed = False
         self._hello_at: float | None = None
+        self._adoption = Adoption(setup.coordinator, setup.root, knobs.root_silence_s)
         self._silent_at = now + knobs.hello_wait_s
         self._drain_until: float | None = None
         self._acks = 0
@@ -140,7 +147,8 @@ class Worker:
         """Return when `handle` must be called even without an event (monotonic seconds)."""
         if self._left:
             return None
-        times = [self._silent_at]
+        until = self._adoption.until
+        times = [self._silent_at if until is None else until]
         times += [at for at in (self._hello_at, self._drain_until, self._ack_at) if at is not None]
         times += [at for slot in self._slots if (at := slot.deadline()) is not None]
         return self._timeline.expect(self._now, min(times))
@@ -176,7 +184,7 @@ class Worker:
             case FrameReceived(rank, data):
                 self._frame(now, rank, data)
             case RankLost(rank):
-                if rank == self._setup.coordinator:
+                if self._adoption.rank_lost(now, rank):
                     self._leave(ExitCode.HOST, "the coordinator is gone")
             case DrainRequested(reason):
                 self._note("warning", "drain", reason=reason)
@@ -201,18 +209,20 @@ class Worker:
     def _frame(self, now: float, rank: int, data: bytes) -> None:
         opened = self._codec.open(data)
         match opened:
+            case Frame(header, Adopt(coordinator)) if rank == header.rank == self._setup.root:
+                self._adopted(now, coordinator)
             case Frame(header, message):
-                if rank != self._setup.coordinator or header.rank != rank:
+                if rank != self._coordinator or header.rank != rank:
                     self._quarantine(FrameFault.SENDER, f"rank {rank}")
                     return
                 self._heard(now)
                 self._message(now, header, message)
             case BadBody(header, kind, detail):
-                if kind is Work and rank == self._setup.coordinator:
+                if kind is Work and rank == self._coordinator:
                     self._refuse_work(header, f"schema: {detail}")
                 self._quarantine(FrameFault.BODY, detail)
             case Foreign(fault, theirs, ours):
-                if rank == self._setup.coordinator and not self._welcomed:
+                if rank == self._coordinator and not self._welcomed:
                     self._leave(ExitCode.HOST, f"coordinator has {fault} {theirs}, not {ours}")
                 self._quarantine(fault, f"{theirs}, not {ours}")
             case Unreadable(fault):
@@ -325,13 +335,35 @@ class Worker:
 
     # ---- time and end -----------------------------------------------------------------------
 
+    @property
+    def _coordinator(self) -> int:
+        """Rank that this worker serves now."""
+        return self._adoption.coordinator
+
+    def _adopted(self, now: float, coordinator: int) -> None:
+        """The root gives this worker to another coordinator: nothing of the old one stays."""
+        if not self._adoption.adopt(now, coordinator):
+            self._quarantine(FrameFault.UNEXPECTED, f"adoption by rank {coordinator}")
+            return
+        self._note("warning", "adopted", coordinator=str(coordinator))
+        self._welcomed = False
+        self._knowledge = 0
+        self._acks, self._ack_at = 0, None
+        self._silent_at = now + self._setup.knobs.hello_wait_s
+        for slot in self._slots:
+            slot.reset(now)
+        self._say_hello(now)
+
     def _heard(self, now: float) -> None:
+        self._adoption.heard()
         knobs = self._setup.knobs
         wait = knobs.root_silence_s if self._welcomed else knobs.hello_wait_s
         self._silent_at = now + wait
 
     def _tick(self, now: float) -> None:
         if now >= self._silent_at:
+            self._adoption.silent(now)
+        if self._adoption.is_over(now):
             self._leave(ExitCode.HOST, "the coordinator is silent")
             return
         if self._hello_at is not None and now >= self._hello_at:
@@ -406,7 +438,7 @@ class Worker:
 
     def _send_settled(self, slot: WorkerSlot, settled: Settled, repeat: bool) -> None:
         for frame in settled.frames(self._codec, slot.place.slot, slot.incarnation, repeat=repeat):
-            self._actions.append(Send(self._setup.coordinator, frame))
+            self._actions.append(Send(self._coordinator, frame))
 
     def _emit(
         self,
@@ -420,7 +452,7 @@ class Worker:
         frame = self._codec.seal(
             message, slot=slot, incarnation=incarnation, token=token, repeat=repeat
         )
-        self._actions.append(Send(self._setup.coordinator, frame))
+        self._actions.append(Send(self._coordinator, frame))
 
     def _quarantine(self, reason: str, detail: str) -> None:
         self.quarantined[reason] += 1

@@ -161,7 +161,7 @@ class WorkerSlot:
                 self._kill_reason = KillReason.RESET
         elif self.executor is not None:
             self._kill(now, KillReason.RESET)
-        elif self.state is not SlotState.STOPPED:
+        elif self.state not in (SlotState.STOPPED, SlotState.WAITING):
             self._start(now, selftest=True)
 
     def drain(self, now: float) -> None:

@@ -17,6 +17,7 @@ from symfleet.protocol.events import (
 from symfleet.protocol.fleet import WorkerPhase
 from symfleet.protocol.messages import (
     Accepted,
+    EndEpoch,
     Hello,
     Prepare,
     Refuse,
@@ -220,7 +221,8 @@ def test_a_peer_runs_the_same_prepare_and_votes_on_what_it_was_asked(idle: bool)
         assert not [op for op in turn.operations if isinstance(op, Admit)], "frozen after YES"
     else:
         assert [(m.round, m.idle) for m in votes if isinstance(m, Vote)] == [(4, False)]
-    turn = bench.turn(bench.frame(Stop(0.0), rank=9, slot=None))
+    end = EndEpoch("quiescent", 0.0, control=False, restart=False)
+    turn = bench.turn(bench.frame(end, rank=9, slot=None))
     assert turn.of(Stop) == [Stop(0.0)]
 
 
