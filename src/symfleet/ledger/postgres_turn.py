@@ -237,7 +237,7 @@ class PostgresTurn(Turn):
             self._gather("lease_works", *row)
 
     def take_over(self, coordinator: int) -> int:
-        """Make all rows pending that a coordinator leased; what was read of rows is true no more."""
+        """Make all rows of a coordinator pending; what was read of rows before is not true now."""
         self._work.clear()
         return super().take_over(coordinator)
 

@@ -1,4 +1,4 @@
-"""Releases, deferrals, blame and takeover in a store of rows. Only the holder changes a row (L2)."""
+"""Releases, deferrals, blame and takeover of a store of rows. Only holders change a row (L2)."""
 
 from __future__ import annotations
 
