@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import secrets
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.testing.ledgers import ManualClock, campaign_row
 from symfleet.testing.postgres_cluster import Cluster
+from symfleet.testing.postgres_writers import SeveralWriters
 from symfleet.types import CampaignId, Keep
 
 if TYPE_CHECKING:
@@ -102,6 +104,32 @@ class PostgresStore(Store):
             self._ledger.close()
 
 
+class SeveralStore(Store):
+    """The store on a server, each turn over one of two connections."""
+
+    def __init__(self, out: Path, url: str) -> None:
+        self._postgres = PostgresStore(out, url)
+        self._writers: SeveralWriters | None = None
+
+    def create(self, keep: Keep) -> Ledger:
+        return self._several(self._postgres.create(keep))
+
+    def crash_and_open(self) -> Ledger:
+        assert self._writers is not None
+        self._writers.close_peers()
+        return self._several(self._postgres.crash_and_open())
+
+    def _several(self, root: Ledger) -> Ledger:
+        assert isinstance(root, PostgresLedger)
+        self._writers = SeveralWriters(root, 1, random.Random(11))
+        return self._writers
+
+    def end(self) -> None:
+        """Close what is open."""
+        if self._writers is not None:
+            self._writers.close()
+
+
 class TestMemoryLedger(LedgerBehaviour):
     """The suite in memory."""
 
@@ -126,5 +154,15 @@ class TestPostgresLedger(LedgerBehaviour):
     @pytest.fixture
     def store(self, tmp_path: Path, postgres: Cluster) -> Iterator[PostgresStore]:
         store = PostgresStore(tmp_path, postgres.url)
+        yield store
+        store.end()
+
+
+class TestSeveralWritersLedger(LedgerBehaviour):
+    """The suite on a server that several coordinators write to, each over its own connection."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path, postgres: Cluster) -> Iterator[SeveralStore]:
+        store = SeveralStore(tmp_path, postgres.url)
         yield store
         store.end()

@@ -252,7 +252,7 @@ def test_a_server_that_lost_durable_turns_is_not_gone_on_with(
     """A standby that lagged behind has taken over, or a backup was restored."""
     with campaign(tmp_path, postgres.url) as (ledger, _):
         schema = ledger._ownership.address.schema
-        admin.execute(f'UPDATE "{schema}".owners SET turn = turn - 1'.encode())  # noqa: S608
+        admin.execute(f'UPDATE "{schema}".coordinators SET turn = turn - 1'.encode())  # noqa: S608
         end_session(admin, ledger)
         for _ in range(2):
             with pytest.raises(IntegrityError, match="lost transactions"):

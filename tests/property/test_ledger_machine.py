@@ -8,6 +8,7 @@ both audits must be clean.
 from __future__ import annotations
 
 import os
+import random
 import secrets
 import shutil
 import tempfile
@@ -70,10 +71,11 @@ from symfleet.testing.ledgers import (
     packed,
 )
 from symfleet.testing.postgres_cluster import Cluster
+from symfleet.testing.postgres_writers import SeveralWriters
 from symfleet.types import Fence, FencingToken, Incarnation, Keep, Outcome, SinkKind, WorkState
 
 T = TypeVar("T")
-Stored = SqliteLedger | PostgresLedger
+Stored = SqliteLedger | PostgresLedger | SeveralWriters
 
 _RAM: Path = Path("/dev/shm")
 _INPUTS = st.integers(0, 9).map(lambda n: b"input %d" % n)
@@ -363,6 +365,25 @@ def on_postgres(url: str) -> type[LedgerMachine]:
     return PostgresMachine
 
 
+def on_postgres_by_several(url: str) -> type[LedgerMachine]:
+    """Return the same machine with each turn over another connection to a server."""
+
+    class SeveralMachine(on_postgres(url)):  # type: ignore[misc]
+        """The same steps in memory and by several coordinators."""
+
+        def create(self, row: CampaignRow) -> Stored:
+            return self.several(super().create(row))
+
+        def own(self) -> Stored:
+            return self.several(super().own())
+
+        def several(self, root: Stored) -> Stored:
+            assert isinstance(root, PostgresLedger)
+            return SeveralWriters(root, 2, random.Random(self.lives))
+
+    return SeveralMachine
+
+
 def _timeless(row: EpochRow) -> EpochRow:
     return replace(row, opened_wall=0.0, closed_wall=row.closed_wall and 1.0)
 
@@ -404,6 +425,21 @@ def test_sqlite_answers_as_memory_does() -> None:
 def test_postgres_answers_as_memory_does(postgres: Cluster) -> None:
     few = settings(_CI, max_examples=12, stateful_step_count=30)
     run_state_machine_as_test(on_postgres(postgres.url), settings=few)
+
+
+@pytest.mark.guarantee("L1")
+@pytest.mark.guarantee("L2")
+@pytest.mark.guarantee("C7")
+def test_several_writers_answer_as_memory_does(postgres: Cluster) -> None:
+    few = settings(_CI, max_examples=6, stateful_step_count=30)
+    run_state_machine_as_test(on_postgres_by_several(postgres.url), settings=few)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_several_writers_answer_as_memory_does_for_long(postgres: Cluster) -> None:
+    many = settings(_CI, max_examples=300, stateful_step_count=50)
+    run_state_machine_as_test(on_postgres_by_several(postgres.url), settings=many)
 
 
 @pytest.mark.long

@@ -8,11 +8,28 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
+
 from symfleet.errors import UserError
+from symfleet.types import CampaignId, Epoch
 
 SQLITE: Final = "sqlite"
 _SCHEMES: Final = ("postgresql", "postgres")
 _SECRETS: Final = frozenset({"password", "sslpassword"})
+
+
+class LedgerAccess(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a coordinator needs to write to a ledger on a server by itself. The root tells it to
+    the others in its introduction, never through a file, a log or a command line."""
+
+    url: str
+    campaign: CampaignId
+    epoch: Epoch
+    password: str
+    """Empty when the server asks for none."""
+
+    def __repr__(self) -> str:
+        return f"LedgerAccess({self.url!r}, {self.campaign!r}, {self.epoch!r})"
 
 
 def check_ledger(ledger: str) -> None:

@@ -1,9 +1,11 @@
 """What every ledger store keeps: the only truth of a campaign.
 
-One owner writes; it holds `owner.lock` for as long as it lives. Readers open the store read-only,
-live or not. `run` is the one way to change work: all operations of a turn in one transaction, a
-savepoint each. The meaning of each operation stands in `symfleet.protocol.operations`; one
-behaviour suite (`tests/integration/ledger_behaviour.py`) runs against every store.
+One owner opens, writes and closes; it holds `owner.lock` for as long as it lives. On a server
+other coordinators may write beside it, each over its own connection (`AttachedLedger`). Readers
+open the store read-only, live or not. `run` is the one way to change work: all operations of a turn
+in one transaction, a savepoint each. The meaning of each operation stands in
+`symfleet.protocol.operations`; one behaviour suite (`tests/integration/ledger_behaviour.py`) runs
+against every store.
 
 Errors: IntegrityError for damage (the row is named, nothing is changed), IOFailure for disk full
 and I/O errors, BusyError when another owner lives, DataError for a store that is not ours.
@@ -15,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from symfleet.config.ledger_address import LedgerAccess
 from symfleet.protocol.operations import (
     Artefact,
     EpochOpening,
@@ -278,6 +281,11 @@ class Ledger(LedgerReader, TurnLedger, Protocol):
 
     def register_sink(self, kind: SinkKind, path: str, host: str) -> SinkRow:
         """Return the sink of this host and path with a fresh incarnation for this epoch."""
+        ...
+
+    def access(self) -> LedgerAccess | None:
+        """Return what another coordinator needs to write to the open epoch over an own connection
+        (`places.attach_ledger`); None when only the owner writes."""
         ...
 
     def rearm(self, work_ids: Sequence[WorkId]) -> int:

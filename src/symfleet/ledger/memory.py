@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from symfleet.config.ledger_address import LedgerAccess
 from symfleet.errors import DataError, SymfleetError
 from symfleet.ledger import plan as planning
 from symfleet.ledger.contract import EpochRequest
@@ -160,6 +161,10 @@ class MemoryLedger(MemoryFrontier, MemoryDecisions, MemoryEnding):
         )
         sink.row = replace(sink.row, incarnation=fresh)
         return sink.row
+
+    def access(self) -> LedgerAccess | None:
+        """Return None: the owner alone writes."""
+        return None
 
     def rearm(self, work_ids: Sequence[WorkId]) -> int:
         """Make poisoned rows pending again."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from symfleet.clock import Clock
-from symfleet.config.ledger_address import SQLITE, is_postgres
+from symfleet.config.ledger_address import SQLITE, LedgerAccess, is_postgres
 from symfleet.errors import IntegrityError, UserError
 from symfleet.ledger import opener
 from symfleet.ledger.contract import CampaignRow, Ledger, LedgerReader
@@ -21,6 +22,9 @@ from symfleet.ledger.moving import finish_move, is_moving, refuse_unfinished
 from symfleet.ledger.opener import OwnerRequest
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.postgres_address import ADDRESS_NAME, read_address
+
+if TYPE_CHECKING:
+    from symfleet.ledger.postgres_attached import AttachedLedger, AttachRequest
 
 
 def create_ledger(
@@ -82,6 +86,14 @@ def where_is(out: Path) -> str:
     if stored is None:
         return str((out / LEDGER_NAME).absolute())
     return f"{stored.url} schema symfleet_{stored.campaign}"
+
+
+def attach_ledger(access: LedgerAccess, request: AttachRequest, clock: Clock) -> AttachedLedger:
+    """Write to a campaign's ledger beside its owner, over an own connection; errors as of
+    `postgres_attached.attach`. The owner tells `access` (`Ledger.access`)."""
+    from symfleet.ledger import postgres_attached
+
+    return postgres_attached.attach(access, request, clock)
 
 
 def _is_on_a_server(out: Path) -> bool:

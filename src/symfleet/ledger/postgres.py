@@ -1,125 +1,47 @@
 """The ledger on PostgreSQL: the owner's half.
 
-Theory of operation. One session owns a campaign: it holds an advisory lock, which the server
-releases when the session ends. A session can end without its process, so the lock alone fences
-nothing. Each transaction therefore takes a second advisory lock, shared, and then looks at the
-newest epoch; who opens an epoch takes that lock alone. Once an epoch is open, no transaction of an
-older one can commit, whatever its owner believes.
-
-A turn is one transaction with a number, written in it. When the connection ends inside of one, the
-owner comes back: it waits for its lock, which its old session holds for as long as it may still
-commit, and reads the number. It is there: the turn is durable and its answers stand. It is the one
-before: the turn never happened and runs again. It is an older one: the server has lost durable
-transactions, and nothing goes on from it.
-
-All transactions are durable, those of leases alone, too: after the server's own power cut the owner
-goes on in the same epoch, and a lost lease would be handed out a second time under one token.
+One session owns a campaign: it holds an advisory lock, which the server releases when the session
+ends. How a turn is written, and what happens when a session ends without its process, is told in
+`postgres_writer`; other coordinators write through `postgres_attached`.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from symfleet.clock import Clock
+from symfleet.config.ledger_address import LedgerAccess
 from symfleet.corpus.durable import write_file
-from symfleet.errors import (
-    BusyError,
-    HostError,
-    IntegrityError,
-    IOFailure,
-    SymfleetError,
-)
-from symfleet.ledger.contract import EpochRequest, LedgerStatus
+from symfleet.errors import IOFailure, SymfleetError
+from symfleet.ledger.contract import EpochRequest
 from symfleet.ledger.copies import CHECK_FIRST_NAME
-from symfleet.ledger.faults import DiskFullError
 from symfleet.ledger.highwater import write_highwater
 from symfleet.ledger.owner_lock import OwnerLock
-from symfleet.ledger.postgres_faults import ConflictError, ConnectionLostError
-from symfleet.ledger.postgres_owner import Ownership, lost_to_another
-from symfleet.ledger.postgres_statements import SESSION
-from symfleet.ledger.postgres_turn import PostgresTurn
-from symfleet.ledger.row_ledger import RowLedger
-from symfleet.ledger.rows import Answer, Cursor
-from symfleet.ledger.standing import read_standing
-from symfleet.ledger.statements import load
-from symfleet.protocol.operations import EpochOpening, Operation, TurnAnswers
-from symfleet.types import Epoch
+from symfleet.ledger.postgres_connection import PostgresConnection
+from symfleet.ledger.postgres_faults import ConnectionLostError
+from symfleet.ledger.postgres_owner import Ownership
+from symfleet.ledger.postgres_statements import BATCHES, SESSION
+from symfleet.ledger.postgres_writer import ATTEMPTS, Attempt, PostgresWriter, Scope
+from symfleet.protocol.operations import EpochOpening, Operation, TakeOver, TurnAnswers
 
-_T = TypeVar("_T")
-
-_TURN: Final = load("turn")
-_BEGIN: Final = _TURN["begin"]
-_COMMIT: Final = _TURN["commit"]
-_SNAPSHOT: Final = load("reading")["begin"]
-_SNAPSHOT_END: Final = load("reading")["end"]
-_FENCE_SHARED: Final = SESSION["fence_shared"]
-_FENCE_ALONE: Final = SESSION["fence_alone"]
-_FENCE_EPOCH: Final = SESSION["fence_epoch"]
-_TAKE_TURN: Final = SESSION["take_turn"]
-
-ATTEMPTS: Final = 5
-"""How often one transaction is tried when the server gives it up or goes away."""
+__all__ = ["ATTEMPTS", "PostgresLedger"]
 
 _HIGHWATER_S: Final = 10.0
 
 
-@dataclass(slots=True)
-class _Attempt(Generic[_T]):
-    """One try of a transaction. `answer` and `epoch` are set before COMMIT is sent."""
-
-    turn: int
-    answer: _T | None = None
-    epoch: Epoch | None = None
-
-
-class _OwnersView:
-    """The owner's connection as its readers see it: they come back after a lost one."""
-
-    def __init__(self, ownership: Ownership) -> None:
-        self._ownership = ownership
-        self._in_snapshot = False
-        self.come_back: Callable[[], bool] | None = None
-
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Answer:
-        """Run one statement; a snapshot cannot be continued on another session."""
-        if statement in {_SNAPSHOT, _SNAPSHOT_END}:
-            self._in_snapshot = statement == _SNAPSHOT
-        try:
-            return self._ownership.session.execute(statement, values)
-        except ConnectionLostError:
-            if self.come_back is None or (self._in_snapshot and statement != _SNAPSHOT):
-                self._in_snapshot = False
-                raise
-            self.come_back()
-            return self._ownership.session.execute(statement, values)
-
-    def close(self) -> None:
-        """End the session."""
-        self._ownership.session.close()
-
-
-class PostgresLedger(RowLedger):
+class PostgresLedger(PostgresWriter):
     """The owner's view of a schema. Made by `postgres_opener`, which has checked it."""
 
     def __init__(self, ownership: Ownership, out: Path, clock: Clock, lock: OwnerLock) -> None:
-        view = _OwnersView(ownership)
-        super().__init__(view, ownership.address.shown)
-        self._ownership = ownership
-        self._view = view
+        super().__init__(ownership, clock)
         self._out = out
-        self._clock = clock
         self._lock = lock
-        self._epoch = self._standing.epoch
-        self._turn = 0
-        self._wall = 0.0
-        self._broken: SymfleetError | None = None
         self._marked_at = clock.monotonic()
         self._marked = -1
-        view.come_back = lambda: self._come_back(None)
 
     # ---- opening --------------------------------------------------------------------------------
 
@@ -127,142 +49,78 @@ class PostgresLedger(RowLedger):
         """Void all older leases, re-arm deferred rows, write the new epoch row (L4..L6, J8)."""
         (now,) = self._view.execute(SESSION["server_time"]).fetchone()
         opened = self._open_epoch(replace(request, now_wall=now))
+        self._ownership.bound_idleness()
         self._lock.tell_epoch(self._standing.epoch)
         self._write_highwater()
         return opened
 
-    # ---- a turn ---------------------------------------------------------------------------------
+    def access(self) -> LedgerAccess:
+        """Return what another coordinator needs to attach in this epoch (`attach_ledger`). It may
+        hold a password: it goes to its rank, and nowhere else."""
+        self._require_epoch()
+        ownership = self._ownership
+        return LedgerAccess(
+            url=ownership.address.url,
+            campaign=self._campaign.campaign,
+            epoch=self._epoch,
+            password=ownership.session.password,
+        )
+
+    # ---- turns ----------------------------------------------------------------------------------
 
     def run(self, operations: Sequence[Operation]) -> TurnAnswers:
-        """Run a turn's operations in one transaction; durable when this returns."""
+        """Run a turn's operations in one transaction; durable when this returns.
+
+        A coordinator that is taken over is first made unable to commit anything more; raises
+        BusyError when that fails, and nothing of the turn has happened."""
         self._require_epoch()
+        for operation in operations:
+            if isinstance(operation, TakeOver):
+                self._give_up(operation.coordinator)
+        return super().run(operations)
 
-        def work(_cursor: Cursor) -> TurnAnswers:
-            turn = PostgresTurn(self._ownership.session, self._standing, self._wall, operations)
-            answers = tuple([self._answer(turn, operation) for operation in operations])
-            turn.settle()
-            return self._told(answers)
-
-        return self._in_transaction(work)
-
-    def _changes(self) -> int:
-        return self._ownership.session.writes
-
-    def _in_transaction(self, work: Callable[[Cursor], _T], *, opens_epoch: bool = False) -> _T:
-        """Run `work` in a transaction until it is durable, or has failed for good."""
+    def _give_up(self, coordinator: int) -> None:
         if self._broken is not None:
             raise self._broken
-        attempt: _Attempt[_T]
         for left in reversed(range(ATTEMPTS)):
-            attempt = _Attempt(self._turn + 1)
             try:
-                self._try(work, attempt, _FENCE_ALONE if opens_epoch else _FENCE_SHARED)
+                self._ownership.give_up(self._epoch, coordinator, self._clock)
             except ConnectionLostError:
-                if self._come_back(attempt):
-                    break
                 if not left:
                     raise
-            except ConflictError:
-                self._take_back()
-                if not left:
-                    raise
-            except BaseException as error:
-                self._abandon_transaction(error)
-                raise
+                self._come_back(None)
             else:
-                self._turn = attempt.turn
-                break
-        assert attempt.epoch is not None
-        self._epoch = attempt.epoch
-        return attempt.answer  # type: ignore[return-value]
+                return
 
-    def _try(self, work: Callable[[Cursor], _T], attempt: _Attempt[_T], fence: str) -> None:
-        ownership, standing = self._ownership, self._standing
-        session = ownership.session
-        cursor = session.cursor()
-        with session.pipeline():
-            cursor.execute(_BEGIN)
-            cursor.execute(fence, (ownership.keys.fence,))
-            epoch, backend, self._wall = cursor.execute(_FENCE_EPOCH).fetchone()
-            if epoch != self._epoch:
-                raise lost_to_another(ownership, epoch)
-            if backend != ownership.backend:
-                raise _pooled(ownership)
-            before = standing.row
-            attempt.answer = work(cursor)
-            self._write_standing(cursor, before)
-            attempt.epoch = standing.epoch
-            taken = session.send(_TAKE_TURN, (attempt.turn, standing.epoch, ownership.nonce))
-            session.settle()
-            if taken.rowcount != 1:
-                raise lost_to_another(ownership, epoch)
-            cursor.execute(_COMMIT)
-            session.settle()
-
-    def _take_back(self) -> None:
-        """Forget a transaction that failed, and what memory made of it."""
-        session = self._ownership.session
-        if session.in_transaction:
-            session.roll_back()
-        self._standing = read_standing(session)
-        if self._standing.epoch != self._epoch:
-            raise lost_to_another(self._ownership, self._standing.epoch)
-
-    def _abandon_transaction(self, error: BaseException) -> None:
-        if isinstance(error, IOFailure) and not isinstance(error, DiskFullError):
-            self._broken = error
-            with contextlib.suppress(SymfleetError):
-                write_file(self._out / CHECK_FIRST_NAME, f"{error}\n".encode())
-        if isinstance(error, BusyError):
-            self._broken = error
-        try:
-            self._take_back()
-        except ConnectionLostError:
-            self._come_back(None)
-        except BusyError as lost:
-            self._broken = lost
-
-    def _come_back(self, attempt: _Attempt[Any] | None) -> bool:
-        """Own the campaign on a new session; return whether the attempt is durable after all."""
-        if self._broken is not None:
-            raise self._broken
-        try:
-            turn = self._ownership.come_back(self._clock)
-            self._standing = read_standing(self._ownership.session)
-            durable = attempt is not None and turn == attempt.turn
-            if not durable and turn != self._turn:
-                raise _older_server(self._ownership, turn, self._turn)
-            if durable:
-                assert attempt is not None
-                assert attempt.epoch is not None
-                self._turn, self._epoch = turn, attempt.epoch
-            if self._standing.epoch != self._epoch:
-                raise lost_to_another(self._ownership, self._standing.epoch)
-        except (BusyError, HostError, IntegrityError, IOFailure) as error:
-            self._broken = error
-            raise
-        return durable
+    def _take_turn(
+        self, session: PostgresConnection, attempt: Attempt[Any], before: tuple[int, ...]
+    ) -> None:
+        if attempt.scope is Scope.ALONE:
+            # Nobody else is inside a transaction: the row is whole again, for whoever reads tables.
+            session.send_for(1, BATCHES["fold_shares"], (self._epoch,))
+            session.send(BATCHES["clear_shares"], (self._epoch,))
+        if self._standing.row != before:
+            session.send_for(1, BATCHES["add_standing"], self._added(before))
+        values = (attempt.turn, self._standing.epoch, self._ownership.nonce)
+        session.send_for(1, SESSION["take_turn"], values)
 
     # ---- between turns --------------------------------------------------------------------------
 
-    def status(self) -> LedgerStatus:
-        """Return one consistent snapshot."""
-        try:
-            return super().status()
-        except ConnectionLostError:
-            self._come_back(None)
-            return super().status()
-
     def checkpoint(self) -> None:
         """Write `highwater` when it is time; the server folds its own log."""
-        due = self._clock.monotonic() - self._marked_at >= _HIGHWATER_S
-        if due and self._standing.decisions != self._marked:
+        if self._clock.monotonic() - self._marked_at >= _HIGHWATER_S:
             self._write_highwater()
 
     def _write_highwater(self) -> None:
         self._marked_at = self._clock.monotonic()
-        self._marked = self._standing.decisions
-        write_highwater(self._out, self.highwater())
+        mark = self.highwater()
+        if mark.decision != self._marked:
+            self._marked = mark.decision
+            write_highwater(self._out, mark)
+
+    def _note_failure(self, error: IOFailure) -> None:
+        with contextlib.suppress(SymfleetError):
+            write_file(self._out / CHECK_FIRST_NAME, f"{error}\n".encode())
 
     def abandon(self) -> None:
         """Let go without a last word: no `highwater`, no verdict, leases as they are."""
@@ -276,22 +134,3 @@ class PostgresLedger(RowLedger):
                 self._write_highwater()
         finally:
             self.abandon()
-
-
-def _older_server(ownership: Ownership, found: int, expected: int) -> IntegrityError:
-    return IntegrityError(
-        "PostgreSQL has lost transactions that it had called durable",
-        where=ownership.address.shown,
-        why=f"this owner's last turn is {found} there, but turn {expected} was committed: the "
-        "server was restored from a backup, or a standby that lagged behind took over",
-        hint="put the newest state of the server back; replication must be synchronous",
-    )
-
-
-def _pooled(ownership: Ownership) -> HostError:
-    return HostError(
-        "PostgreSQL's sessions are shared by a pooler",
-        where=ownership.address.shown,
-        why="a transaction ran in another session than the one that holds the owner's lock",
-        hint="connect to the server itself, or to a pooler in session mode",
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -22,11 +23,14 @@ class StoredAddress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     campaign: CampaignId
 
 
-class LedgerAddress(msgspec.Struct, frozen=True):
-    """One campaign's schema on a server."""
+@dataclass(frozen=True, slots=True)
+class LedgerAddress:
+    """One campaign's schema on a server. `password`: told by the root, in memory only; empty when
+    libpq finds it by itself."""
 
     url: str
     schema: str
+    password: str = field(default="", repr=False)
 
     @property
     def shown(self) -> str:

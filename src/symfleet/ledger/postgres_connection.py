@@ -1,8 +1,8 @@
 """Sessions of a PostgreSQL server, as the stores of rows ask for them.
 
 The address never holds a password: libpq takes it from the file that PGPASSFILE names, or from
-PGPASSWORD. Statements of a transaction travel in a pipeline: one whose answer nobody reads costs no
-round trip.
+PGPASSWORD; a coordinator that has neither is told it by the root. Statements of a transaction
+travel in a pipeline: one whose answer nobody reads costs no round trip.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
+from symfleet.errors import InternalError
+from symfleet.ledger import postgres_arrays
 from symfleet.ledger.postgres_address import LedgerAddress
 from symfleet.ledger.postgres_faults import guarded, refused_connection
-from symfleet.ledger.postgres_statements import IN_POSTGRES, LONG, SESSION, WRITING
+from symfleet.ledger.postgres_statements import BINARY, IN_POSTGRES, LONG, SESSION, WRITING
 from symfleet.ledger.rows import Answer, Database
-from symfleet.types import CampaignId
+from symfleet.types import CampaignId, Epoch
 
 # What it warns of (a connection that ended inside a pipeline) we raise, or recover from.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
@@ -53,10 +55,17 @@ class _TextDumper(StrDumperUnknown):
 
 @dataclass(frozen=True, slots=True)
 class LockKeys:
-    """The advisory locks of a campaign: its owner's, and the fence around its transactions."""
+    """The advisory locks of a campaign: its owner's, the fence around its transactions, and the
+    order of those that number rows."""
 
+    campaign: CampaignId
     owner: int
     fence: int
+    order: int
+
+    def coordinator(self, epoch: Epoch, number: int) -> int:
+        """Return the lock of another coordinator than the root, for the one epoch of its life."""
+        return _key(self.campaign, f"coordinator {number} of epoch {epoch}")
 
 
 def schema_of(campaign: CampaignId) -> str:
@@ -71,12 +80,13 @@ def retired_prefix(address: LedgerAddress) -> str:
 
 def lock_keys(campaign: CampaignId) -> LockKeys:
     """Return a campaign's locks; a database may hold many campaigns."""
+    owner, fence, order = (_key(campaign, purpose) for purpose in ("owner", "fence", "order"))
+    return LockKeys(campaign, owner, fence, order)
 
-    def key(purpose: str) -> int:
-        digest = hashlib.sha256(f"symfleet {purpose}:{campaign}".encode()).digest()
-        return int.from_bytes(digest[:8], "big", signed=True)
 
-    return LockKeys(key("owner"), key("fence"))
+def _key(campaign: CampaignId, purpose: str) -> int:
+    digest = hashlib.sha256(f"symfleet {purpose}:{campaign}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 class PostgresCursor:
@@ -116,18 +126,21 @@ class PostgresCursor:
     def fetchone(self) -> Any:
         """Return the next row, None after the last."""
         assert self._cursor is not None
+        self._session.settle()
         with self._session.guarded():
             return self._cursor.fetchone()
 
     def fetchall(self) -> list[Any]:
         """Return all rows that are left."""
         assert self._cursor is not None
+        self._session.settle()
         with self._session.guarded():
             return self._cursor.fetchall()
 
     def __iter__(self) -> Iterator[Any]:
         assert self._cursor is not None
         cursor = self._cursor
+        self._session.settle()
         try:
             with self._session.guarded():
                 yield from cursor
@@ -149,6 +162,7 @@ class PostgresConnection:
         self._where = where
         self._pipeline: psycopg.Pipeline | None = None
         self._portals = 0
+        self._expected: list[tuple[str, int, psycopg.Cursor[Any] | psycopg.ServerCursor[Any]]] = []
         self.writes = 0
         """How many statements that may write were sent."""
 
@@ -172,13 +186,31 @@ class PostgresConnection:
                 portal = self._raw.cursor(name=f"rows_{self._portals}")
                 portal.itersize = _PORTAL_ROWS
                 return portal.execute(IN_POSTGRES[statement], values)
-            return self._raw.execute(IN_POSTGRES[statement], values)
+            return self._raw.execute(IN_POSTGRES[statement], values, binary=statement in BINARY)
 
     @property
     def raw(self) -> psycopg.Connection[Any]:
         """Return the session as psycopg has it, for statements that are made from the catalogue;
         to be used inside `guarded`."""
         return self._raw
+
+    def send_for(self, rows: int, statement: str, values: Sequence[Any]) -> None:
+        """Send a statement that must write exactly so many rows; `verify` looks whether it did."""
+        self._expected.append((statement, rows, self.send(statement, values)))
+
+    def verify(self) -> None:
+        """Wait for all answers; raise InternalError when a statement wrote other rows than told."""
+        self.settle()
+        for statement, rows, sent in self._expected:
+            if sent.rowcount != rows:
+                raise InternalError(
+                    "a row changed between its check and its write",
+                    where=f"{self._where}: {statement.splitlines()[0]}",
+                    why=f"{sent.rowcount} rows instead of {rows}; another writer would have to "
+                    "pass the fence",
+                    hint="nothing was changed; please report this",
+                )
+        self._expected.clear()
 
     def script(self, text: str) -> None:
         """Run a migration."""
@@ -192,6 +224,7 @@ class PostgresConnection:
     @contextlib.contextmanager
     def pipeline(self) -> Iterator[None]:
         """Send the statements inside the block without waiting for answers that nobody reads."""
+        self._expected.clear()
         with self.guarded(), self._raw.pipeline() as pipeline:
             self._pipeline = pipeline
             try:
@@ -200,7 +233,8 @@ class PostgresConnection:
                 self._pipeline = None
 
     def settle(self) -> None:
-        """Wait for all answers."""
+        """Wait for all answers. The server then knows that it waits for us, and for how long: a
+        transaction of a stopped process ends (`bound_idleness`)."""
         if self._pipeline is not None:
             with self.guarded():
                 self._pipeline.sync()
@@ -223,6 +257,11 @@ class PostgresConnection:
         with self.guarded():
             self._raw.rollback()
 
+    @property
+    def password(self) -> str:
+        """Return the password that the session began with, from wherever libpq took it."""
+        return self._raw.info.password
+
     def close(self) -> None:
         """End the session."""
         with contextlib.suppress(psycopg.Error):
@@ -241,10 +280,13 @@ def connect(address: LedgerAddress, *, read_only: bool = False) -> PostgresConne
             **_TCP,
             **told,
         }
+        if address.password:
+            given["password"] = address.password
         raw = psycopg.connect(**given, options=options, autocommit=True, prepare_threshold=2)
     except psycopg.Error as error:
         raise refused_connection(error, where) from error
     raw.prepared_max = 500
+    postgres_arrays.register(raw)
     raw.adapters.register_dumper(int, Int8Dumper)
     raw.adapters.register_dumper(str, _TextDumper)
     connection = PostgresConnection(raw, where)

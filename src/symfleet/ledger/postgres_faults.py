@@ -44,12 +44,14 @@ def translated(  # noqa: PLR0911 - one for each family
             why=why,
             hint="when the server can be reached again, `symfleet resume` goes on",
         )
-    if state in {"40001", "40P01"}:
+    # Two leases of one state at once: who waited for the other one chooses again.
+    rival = state == "23505" and error.diag.constraint_name == "work_leased"
+    if rival or state in {"40001", "40P01"}:
         return ConflictError(
             "PostgreSQL gave a transaction up in favour of another one",
             where=where,
             why=why,
-            hint="no other program should write to this schema; resume the campaign",
+            hint="it was tried several times; resume the campaign",
         )
     match state[:2]:
         case "53" if state == "53100":

@@ -33,6 +33,7 @@ from symfleet.ledger.postgres_address import (
     write_address,
 )
 from symfleet.ledger.postgres_connection import (
+    LockKeys,
     PostgresConnection,
     connect,
     lock_keys,
@@ -69,10 +70,10 @@ def create(
         try:
             backend = check_server(session, address, creates=True)
             keys = lock_keys(campaign.campaign)
-            take_lock(session, address, keys, clock, request.lock_wait_s)
+            take_lock(session, address, keys.owner, clock, request.lock_wait_s)
             _make_schema(session, address, campaign)
             write_address(out, StoredAddress(url, campaign.campaign))
-            ownership = Ownership(address, keys, secrets.token_bytes(16), session, backend)
+            ownership = _owned(address, keys, session, backend)
             ownership.tell(holder)
             return PostgresLedger(ownership, out, clock, lock)
         except BaseException:
@@ -97,14 +98,14 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock, url: str = "") ->
         try:
             backend = check_server(session, address, creates=False)
             keys = lock_keys(stored.campaign)
-            take_lock(session, address, keys, clock, request.lock_wait_s)
+            take_lock(session, address, keys.owner, clock, request.lock_wait_s)
             older = _check_before_writing(session, address, out, stored, request.accept_older)
             if older and request.accept_older is not None:
                 session.execute(_OPENING["accept_older"], (request.accept_older,))
                 (out / highwater.HIGHWATER_NAME).unlink(missing_ok=True)
             if stored.url != address.url:
                 write_address(out, StoredAddress(address.url, stored.campaign))
-            ownership = Ownership(address, keys, secrets.token_bytes(16), session, backend)
+            ownership = _owned(address, keys, session, backend)
             ownership.tell(holder)
             ledger = PostgresLedger(ownership, out, clock, lock)
             check_after_failure(ledger, out)
@@ -127,6 +128,12 @@ def open_reader(out: Path) -> RowReading:
     except BaseException:
         session.close()
         raise
+
+
+def _owned(
+    address: LedgerAddress, keys: LockKeys, session: PostgresConnection, backend: int
+) -> Ownership:
+    return Ownership(address, keys, secrets.token_bytes(16), session, backend, keys.owner)
 
 
 def _address_of(out: Path, url: str) -> tuple[StoredAddress, LedgerAddress]:

@@ -21,9 +21,7 @@ _INDEX_HINT: Final = re.compile(r" INDEXED BY \w+")
 
 
 def _said(statement: str) -> str:
-    # Arrays of bytes travel as they are: as text they would be escaped and twice as long.
-    said = _INDEX_HINT.sub("", statement).replace("%", "%%")
-    return said.replace("?::bytea[]", "%b::bytea[]").replace("?", "%s")
+    return _INDEX_HINT.sub("", statement).replace("%", "%%").replace("?", "%s")
 
 
 def _all_statements() -> Mapping[str, str]:
@@ -48,6 +46,9 @@ IN_POSTGRES: Final = _all_statements()
 WRITING: Final = frozenset(
     statement for statement in IN_POSTGRES if statement.startswith(("INSERT", "UPDATE", "DELETE"))
 )
+
+BINARY: Final = frozenset((*load("turn").values(), *load("postgres/batches").values()))
+"""Statements of turns, whose answers travel in binary: inputs and digests as they are."""
 
 _AUDIT: Final = load("audit")
 LONG: Final = frozenset(

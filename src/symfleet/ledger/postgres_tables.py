@@ -39,7 +39,7 @@ from symfleet.ledger.statements import load
 from symfleet.ledger.tables import MARK_TABLE, Row, Table, quoted, storable
 from symfleet.types import CampaignId
 
-_OF_THE_STORE: Final = frozenset({MARK_TABLE, "schema_version", "owners"})
+_OF_THE_STORE: Final = frozenset({MARK_TABLE, "schema_version", "coordinators"})
 """Tables that keep the store and its sessions, and nothing of the campaign."""
 
 _COUNTS: Final = "standing"
@@ -287,7 +287,7 @@ def own_tables(
     """Open a campaign's schema for reading and hold its lock; raise BusyError when it is live."""
     session = connect(address, read_only=True)
     try:
-        take_lock(session, address, lock_keys(campaign), clock, lock_wait_s)
+        take_lock(session, address, lock_keys(campaign).owner, clock, lock_wait_s)
         return PostgresTables(session, address)
     except BaseException:
         session.close()
@@ -305,7 +305,7 @@ def open_copy(
     session = connect(address)
     try:
         check_server(session, address, creates=True)
-        take_lock(session, address, lock_keys(campaign), clock, lock_wait_s)
+        take_lock(session, address, lock_keys(campaign).owner, clock, lock_wait_s)
         copy = PostgresCopy(session, address)
         copy.refuse_second()
     except BaseException:

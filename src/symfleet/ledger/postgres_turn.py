@@ -1,11 +1,16 @@
 """A turn on PostgreSQL: few round trips, however many operations.
 
-Theory of operation. All rows that the operations name are asked for at once, before the first of
-them; nobody else writes while the fence is held, so that the answers stay true until this turn
-itself changes them. Inserts and changes of state whose outcome is known by that are gathered and
-written with one statement for each table. Whatever is asked of the database in between is asked
-through a cursor that writes what is gathered first, so that it sees it. Before COMMIT each
-statement must have written exactly as many rows as it was given.
+Theory of operation. All rows that the operations name are asked for at once, with the beginning of
+the transaction. The answers stay true until this turn itself changes them: rows are numbered and
+made only by one ordered transaction at a time (`needs_order`), a leased row is changed only by its
+holder, and a token that does not hold a row never will. Inserts and changes of state whose outcome
+is known by that are gathered and written with one statement for each table. Whatever is asked of
+the database in between is asked through a cursor that writes what is gathered first, so that it
+sees it. Before COMMIT each statement must have written exactly as many rows as it was given.
+
+No transaction waits for another one in a circle: the ordered ones wait for each other before they
+have locked anything; claims pass over rows that are locked; all else that is locked belongs to one
+coordinator, or is locked last and in the order of its keys (counters).
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from symfleet.errors import InternalError
+from symfleet.ledger.postgres_arrays import Blobs, columns_of
 from symfleet.ledger.postgres_connection import PostgresConnection, PostgresCursor
 from symfleet.ledger.postgres_statements import BATCHES
 from symfleet.ledger.standing import Standing
@@ -22,12 +27,19 @@ from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
 from symfleet.protocol.operations import (
     Admit,
+    AuditLeases,
     Blame,
+    Claim,
+    CountFaults,
+    CountSkips,
     Decide,
     Defer,
+    MarkPublished,
     Operation,
+    RecordAck,
     Release,
     StoreInputs,
+    TakeOver,
 )
 from symfleet.types import FencingToken, InputId, WorkId, input_id_of
 
@@ -47,31 +59,95 @@ _CHANGES_WORK: Final = frozenset((_TURN["release_work"], _TURN["blame_work"]))
 """They end with work, epoch, fence."""
 
 
+def needs_order(operation: Operation) -> bool:
+    """Whether an operation numbers rows or asks what all coordinators did, so that its transaction
+    must come before or after every other such one."""
+    match operation:
+        case Claim() | Defer() | Blame() | CountFaults() | CountSkips():
+            return False
+        case MarkPublished() | AuditLeases():
+            return False
+        case Release():
+            return operation.at_head
+        case _:
+            return True
+
+
 @dataclass(slots=True)
-class _Named:
-    """What the operations of a turn name."""
+class Known:
+    """What the operations of a turn name, and what the ledger has of it."""
 
-    work: set[bytes] = field(default_factory=set)
-    inputs: set[bytes] = field(default_factory=set)
+    asked_work: set[bytes] = field(default_factory=set)
+    asked_inputs: set[bytes] = field(default_factory=set)
+    work: dict[bytes, tuple[Any, ...]] = field(default_factory=dict)
+    """Columns of `find_work` by work id."""
+    work_ids: set[bytes] = field(default_factory=set)
+    ids_of_rows: dict[int, bytes] = field(default_factory=dict)
+    inputs: dict[bytes, int] = field(default_factory=dict)
+    shown: set[tuple[int, str]] = field(default_factory=set)
+    last_input: int | None = None
+    """The number of the newest input; None in a transaction that makes none."""
+    left: frozenset[int] = frozenset()
+    """Coordinators that have left the epoch, when this turn lets none go."""
+    lets_go: bool = False
+    _answers: list[Any] = field(default_factory=list)
 
-    def add(self, operation: Operation) -> None:
+    @classmethod
+    def asked_by(cls, operations: Sequence[Operation]) -> Known:
+        """Return what operations ask about, unanswered."""
+        known = cls()
+        for operation in operations:
+            known._add(operation)
+        return known
+
+    def send(self, session: PostgresConnection) -> None:
+        """Send the questions."""
+        self._answers = [(), (), ()]
+        if self.asked_work:
+            self._answers[0] = session.send(
+                BATCHES["known_work"], (Blobs(sorted(self.asked_work)),)
+            )
+        if self.asked_inputs:
+            digests = Blobs(sorted(self.asked_inputs))
+            self._answers[1] = session.send(BATCHES["known_inputs"], (digests,))
+            self._answers[2] = session.send(BATCHES["known_artefacts"], (digests,))
+
+    def read(self) -> None:
+        """Read the answers."""
+        work, inputs, shown = self._answers
+        for work_id, *columns in work:
+            self.work[work_id] = tuple(columns)
+            self.work_ids.add(work_id)
+            self.ids_of_rows[columns[0]] = work_id
+        self.inputs.update(inputs)
+        self.shown.update(shown)
+
+    def _add(self, operation: Operation) -> None:
         match operation:
             case Decide():
-                self.work.add(bytes.fromhex(operation.work_id))
-                self.inputs.add(bytes.fromhex(operation.input_id))
-                self.inputs.update(bytes.fromhex(child.input_id) for child in operation.children)
-                self.work.update(
+                self.asked_work.add(bytes.fromhex(operation.work_id))
+                self.asked_inputs.add(bytes.fromhex(operation.input_id))
+                self.asked_inputs.update(
+                    bytes.fromhex(child.input_id) for child in operation.children
+                )
+                self.asked_work.update(
                     bytes.fromhex(child.work_id) for child in operation.children if child.work_id
                 )
                 if operation.follow_up is not None:
-                    self.work.add(bytes.fromhex(operation.follow_up.work_id))
+                    self.asked_work.add(bytes.fromhex(operation.follow_up.work_id))
             case Release() | Defer() | Blame():
-                self.work.add(bytes.fromhex(operation.work_id))
+                self.asked_work.add(bytes.fromhex(operation.work_id))
             case Admit():
-                self.work.update(bytes.fromhex(entry.work_id) for entry in operation.entries)
-                self.inputs.update(bytes.fromhex(entry.input_id) for entry in operation.entries)
+                self.asked_work.update(bytes.fromhex(entry.work_id) for entry in operation.entries)
+                self.asked_inputs.update(
+                    bytes.fromhex(entry.input_id) for entry in operation.entries
+                )
             case StoreInputs():
-                self.inputs.update(bytes.fromhex(input_id_of(data)) for data in operation.inputs)
+                self.asked_inputs.update(
+                    bytes.fromhex(input_id_of(data)) for data in operation.inputs
+                )
+            case TakeOver() | RecordAck():
+                self.lets_go = True
             case _:
                 pass
 
@@ -93,76 +169,47 @@ class _SeeingCursor(PostgresCursor):
 
 
 class PostgresTurn(Turn):
-    """One transaction; `settle` ends it."""
+    """One transaction; `write_gathered` ends it."""
 
     def __init__(
-        self,
-        session: PostgresConnection,
-        standing: Standing,
-        wall: float,
-        operations: Sequence[Operation],
+        self, session: PostgresConnection, standing: Standing, wall: float, known: Known
     ) -> None:
         cursor = _SeeingCursor(session, self)
         super().__init__(session, cursor, standing, wall, starved=False)
         self._session = session
         self._gathered: dict[str, list[tuple[object, ...]]] = {name: [] for name in _ORDER}
         self._is_empty = True
-        self._expected: list[tuple[str, int, Any]] = []
-        self._asked = _Named()
-        for operation in operations:
-            self._asked.add(operation)
-        self._work: dict[bytes, tuple[Any, ...]] = {}
-        self._known_work: set[bytes] = set()
-        self._inputs: dict[bytes, int] = {}
-        self._shown: set[tuple[int, str]] = set()
-        self._last_input: int | None = None
-        self._ask()
-
-    def _ask(self) -> None:
-        """Read what the turn has to know, in one round trip."""
-        send = self._session.send
-        answers: list[Any] = [None, None, None, None]
-        if self._asked.work:
-            answers[0] = send(BATCHES["known_work"], (sorted(self._asked.work),))
-        if self._asked.inputs:
-            digests = sorted(self._asked.inputs)
-            answers[1] = send(BATCHES["known_inputs"], (digests,))
-            answers[2] = send(BATCHES["known_artefacts"], (digests,))
-            answers[3] = send(BATCHES["last_input"], ())
-        with self._session.guarded():
-            rows = [() if answer is None else answer.fetchall() for answer in answers]
-        for work_id, *columns in rows[0]:
-            self._work[work_id] = tuple(columns)
-            self._known_work.add(work_id)
-        self._inputs.update(rows[1])
-        self._shown.update(rows[2])
-        if rows[3]:
-            self._last_input = int(rows[3][0][0])
+        self._known = known
 
     # ---- what is known --------------------------------------------------------------------------
 
     def find_input(self, input_id: InputId) -> int | None:
         """Return the row of an input, if the ledger has it."""
         digest = bytes.fromhex(input_id)
-        if digest in self._asked.inputs:
-            return self._inputs.get(digest)
+        if digest in self._known.asked_inputs:
+            return self._known.inputs.get(digest)
         return super().find_input(input_id)
 
     def find_work(self, work_id: WorkId) -> Any:
         """Return the columns of `find_work`; asked again when this turn has changed the row."""
-        return self._work.get(bytes.fromhex(work_id)) or super().find_work(work_id)
+        return self._known.work.get(bytes.fromhex(work_id)) or super().find_work(work_id)
 
     def has_work(self, work_id: WorkId) -> bool:
         """Whether the work is known."""
         key = bytes.fromhex(work_id)
-        return key in self._known_work if key in self._asked.work else super().has_work(work_id)
+        known = self._known
+        return key in known.work_ids if key in known.asked_work else super().has_work(work_id)
+
+    def has_left(self, coordinator: int) -> bool:
+        """Whether a coordinator has left the epoch."""
+        if self._known.lets_go:
+            return super().has_left(coordinator)
+        return coordinator in self._known.left
 
     def _forget(self, work: object) -> None:
         """The row is about to change: what was read of it is no longer true."""
-        for work_id, columns in self._work.items():
-            if columns[0] == work:
-                del self._work[work_id]
-                return
+        work_id = self._known.ids_of_rows.get(work)  # type: ignore[call-overload]
+        self._known.work.pop(work_id, None)
 
     # ---- what is written ------------------------------------------------------------------------
 
@@ -174,24 +221,25 @@ class PostgresTurn(Turn):
     def store(self, input_id: InputId, data: bytes) -> int:
         """Return the row of an input, written when new."""
         digest = bytes.fromhex(input_id)
-        row = self._inputs.get(digest)
+        known = self._known
+        row = known.inputs.get(digest)
         if row is not None:
             return row
-        if self._last_input is None or digest not in self._asked.inputs:
+        if known.last_input is None or digest not in known.asked_inputs:
             return super().store(input_id, data)
-        self._last_input += 1
-        self._inputs[digest] = self._last_input
-        self._gather("put_inputs", self._last_input, digest, data)
-        return self._last_input
+        known.last_input += 1
+        known.inputs[digest] = known.last_input
+        self._gather("put_inputs", known.last_input, digest, data)
+        return known.last_input
 
     def _insert_work(self, values: tuple[object, ...]) -> bool:
         work_id = values[1]
         assert isinstance(work_id, bytes)
-        if work_id not in self._asked.work:
+        if work_id not in self._known.asked_work:
             return super()._insert_work(values)
-        if work_id in self._known_work:
+        if work_id in self._known.work_ids:
             return False
-        self._known_work.add(work_id)
+        self._known.work_ids.add(work_id)
         self._gather("put_works", *values)
         return True
 
@@ -199,9 +247,9 @@ class PostgresTurn(Turn):
         _, kind, _, row, *_ = values
         assert isinstance(kind, str)
         assert isinstance(row, int)
-        if (row, kind) in self._shown:
+        if (row, kind) in self._known.shown:
             return False
-        self._shown.add((row, kind))
+        self._known.shown.add((row, kind))
         self._gather("put_artefacts", *values)
         return True
 
@@ -220,7 +268,7 @@ class PostgresTurn(Turn):
 
     def give_back(self, work_id: WorkId, token: FencingToken) -> bool:
         """Make a leased row pending; return whether this token held it."""
-        row = self._work.get(bytes.fromhex(work_id))
+        row = self._known.work.get(bytes.fromhex(work_id))
         if row is None:
             return super().give_back(work_id, token)
         work, state, epoch, fence = row[:4]
@@ -237,8 +285,8 @@ class PostgresTurn(Turn):
             self._gather("lease_works", *row)
 
     def take_over(self, coordinator: int) -> int:
-        """Make all rows of a coordinator pending; what was read of rows before is not true now."""
-        self._work.clear()
+        """Make all rows pending that a coordinator leased: what was read of them is not true."""
+        self._known.work.clear()
         return super().take_over(coordinator)
 
     def change_one(self, statement: str, values: tuple[object, ...]) -> None:
@@ -246,7 +294,7 @@ class PostgresTurn(Turn):
         self.write_gathered()
         if statement in _CHANGES_WORK:
             self._forget(values[-3])
-        self._expected.append((statement, 1, self._session.send(statement, values)))
+        self._session.send_for(1, statement, values)
 
     def write_gathered(self) -> None:
         """Write all gathered rows, one statement for each table."""
@@ -255,21 +303,5 @@ class PostgresTurn(Turn):
         self._is_empty = True
         for name, rows in self._gathered.items():
             if rows:
-                columns = tuple([list(column) for column in zip(*rows, strict=True)])
-                sent = self._session.send(BATCHES[name], columns)
-                self._expected.append((name, len(rows), sent))
+                self._session.send_for(len(rows), BATCHES[name], columns_of(rows))
                 rows.clear()
-
-    def settle(self) -> None:
-        """Write what is gathered; make sure that every statement wrote what it was given."""
-        self.write_gathered()
-        self._session.settle()
-        for statement, amount, sent in self._expected:
-            if sent.rowcount != amount:
-                raise InternalError(
-                    "a row changed between its check and its write",
-                    where=f"ledger, epoch {self.standing.epoch}: {statement.splitlines()[0]}",
-                    why=f"{sent.rowcount} rows instead of {amount}; another writer would have to "
-                    "pass the epoch's fence",
-                    hint="nothing was changed; please report this",
-                )

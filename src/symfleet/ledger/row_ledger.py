@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, assert_never
 
+from symfleet.config.ledger_address import LedgerAccess
 from symfleet.errors import DataError, InternalError
 from symfleet.ledger import opening, turn_decision, turn_ending, turn_frontier, turn_giving_back
 from symfleet.ledger.contract import EpochRequest
@@ -103,6 +104,10 @@ class RowLedger(RowReading, ABC):
             )
         )
 
+    def access(self) -> LedgerAccess | None:
+        """Return None: the owner alone writes."""
+        return None
+
     def rearm(self, work_ids: Sequence[WorkId]) -> int:
         """Make poisoned rows pending again; none after quiescence (Q3)."""
         if self._standing.quiescent and self._standing.closed is None:
@@ -121,7 +126,8 @@ class RowLedger(RowReading, ABC):
             campaign=self._campaign.campaign,
             ledger_incarnation=self._campaign.ledger_incarnation,
             epoch=standing.epoch,
-            decision=standing.decisions,
+            # Not `standing.decisions`: others may have decided since our last turn.
+            decision=0 if last is None else last[0],
             chain="" if last is None else last[1].hex(),
         )
 

@@ -34,7 +34,6 @@ _SQL: Final = load("turn")
 _FRONTIER: Final = _SQL["frontier"]
 _SUSPECTS: Final = _SQL["suspects"]
 _DEFERRED: Final = _SQL["deferred"]
-_HAS_LEFT: Final = _SQL["has_left"]
 _BEFORE_ALL: Final = -(2**63)
 
 _Row = tuple[int, bytes, bytes, bytes, int, int, int, int, int, int, bytes | None, bytes | None]
@@ -83,7 +82,7 @@ def claim(turn: Turn, claim: Claim) -> Claimed | Failed:
     """Lease rows in frontier order (L1, L3)."""
     if turn.starved:
         return starved()
-    if claim.coordinator and _has_left(turn, claim.coordinator):
+    if claim.coordinator and turn.has_left(claim.coordinator):
         raise planning.coordinator_left(turn.standing.epoch, claim.coordinator)
     taken: set[bytes] = set()
     statement = _SUSPECTS if claim.suspects_only else _FRONTIER
@@ -98,13 +97,6 @@ def claim(turn: Turn, claim: Claim) -> Claimed | Failed:
         standing.leased += len(late)
         leases += late
     return Claimed(tuple(leases))
-
-
-def _has_left(turn: Turn, coordinator: int) -> bool:
-    """Whether a coordinator is lost or has closed, so that nobody would hold what it claims. The
-    root's loss ends the epoch, so that it need not be asked for."""
-    row = turn.cursor.execute(_HAS_LEFT, (turn.standing.epoch, coordinator)).fetchone()
-    return row is not None
 
 
 def _lease_rows(

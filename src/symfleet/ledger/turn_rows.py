@@ -32,6 +32,7 @@ _PUT_COVERAGE: Final = _SQL["put_coverage"]
 _FINISH_WORK: Final = _SQL["finish_work"]
 _GIVE_BACK: Final = _SQL["give_back"]
 _LEASE: Final = _SQL["lease"]
+_HAS_LEFT: Final = _SQL["has_left"]
 _TAKE_OVER: Final = _SQL["take_over"]
 
 
@@ -99,6 +100,12 @@ class Turn:
                 "a pending row changed while it was leased",
                 where=f"epoch {self.standing.epoch}",
             )
+
+    def has_left(self, coordinator: int) -> bool:
+        """Whether a coordinator is lost or has closed, so that nobody would hold what it claims.
+        The root's loss ends the epoch, so that it need not be asked for."""
+        row = self.cursor.execute(_HAS_LEFT, (self.standing.epoch, coordinator)).fetchone()
+        return row is not None
 
     def take_over(self, coordinator: int) -> int:
         """Make all rows pending that a coordinator leased in this epoch; return how many."""

@@ -67,38 +67,59 @@ ORDER BY 1, 2, 3, 4
 -- name: try_lock
 SELECT pg_try_advisory_lock(?)
 
+-- name: unlock
+SELECT pg_advisory_unlock(?)
+
 -- name: holder
 SELECT o.host, o.pid, o.epoch, greatest(0, extract(epoch FROM clock_timestamp()) - o.since_wall)::float8
-FROM owners AS o JOIN pg_locks AS l ON l.pid = o.backend
+FROM coordinators AS o JOIN pg_locks AS l ON l.pid = o.backend
 WHERE l.locktype = 'advisory' AND l.granted
     AND ((l.classid::bigint << 32) | l.objid::bigint) = ? AND l.database
     = (SELECT oid FROM pg_database WHERE datname = current_database())
 ORDER BY o.since_wall DESC LIMIT 1
 
 -- name: put_owner
-INSERT INTO owners (nonce, host, pid, backend, since_wall)
+INSERT INTO coordinators (nonce, host, pid, backend, since_wall)
 VALUES (?, ?, ?, pg_backend_pid(), extract(epoch FROM clock_timestamp()))
 
+-- name: put_coordinator
+INSERT INTO coordinators (nonce, coordinator, epoch, host, pid, backend, since_wall)
+SELECT ?, x.coordinator, x.epoch, ?, ?, pg_backend_pid(), extract(epoch FROM clock_timestamp())
+FROM (VALUES (?::bigint, ?::bigint)) AS x (coordinator, epoch)
+WHERE x.epoch = (SELECT max(epoch) FROM epochs)
+    AND NOT EXISTS (SELECT 1 FROM coordinators AS c
+        WHERE c.epoch = x.epoch AND c.coordinator = x.coordinator)
+
+-- name: attached_before
+SELECT (SELECT max(epoch) FROM epochs), (SELECT max(lost) FROM coordinators
+    WHERE coordinator = ? AND epoch = ?)
+
 -- name: move_owner
-UPDATE owners SET backend = pg_backend_pid() WHERE nonce = ? RETURNING turn
+UPDATE coordinators SET backend = pg_backend_pid() WHERE nonce = ? RETURNING turn, lost
 
 -- name: end_backend
-SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l JOIN owners AS o ON o.backend = l.pid
+SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l JOIN coordinators AS o ON o.backend = l.pid
 WHERE l.locktype = 'advisory' AND l.granted AND o.nonce = ?
     AND ((l.classid::bigint << 32) | l.objid::bigint) = ?
 
--- name: fence_shared
-SELECT pg_advisory_xact_lock_shared(?)
+-- name: end_holders
+SELECT pg_terminate_backend(l.pid, 2000) FROM pg_locks AS l
+WHERE l.locktype = 'advisory' AND l.granted
+    AND ((l.classid::bigint << 32) | l.objid::bigint) = ? AND l.database
+    = (SELECT oid FROM pg_database WHERE datname = current_database())
 
--- name: fence_alone
-SELECT pg_advisory_xact_lock(?)
+-- name: give_up
+UPDATE coordinators SET lost = 1 WHERE epoch = ? AND coordinator = ?
 
--- name: fence_epoch
-SELECT coalesce((SELECT max(epoch) FROM epochs), 0), pg_backend_pid()::bigint,
-    extract(epoch FROM clock_timestamp())::float8
+-- name: put_given_up
+INSERT INTO coordinators (nonce, coordinator, epoch, host, pid, backend, since_wall, lost)
+VALUES (?, ?, ?, '', 0, 0, extract(epoch FROM clock_timestamp()), 1)
+
+-- name: bound_idleness
+SELECT set_config('idle_in_transaction_session_timeout', '6s', false)
 
 -- name: take_turn
-UPDATE owners SET turn = ?, epoch = ? WHERE nonce = ?
+UPDATE coordinators SET turn = ?, epoch = ? WHERE nonce = ?
 
 -- name: server_time
 SELECT extract(epoch FROM clock_timestamp())::float8

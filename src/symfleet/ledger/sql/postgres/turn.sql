@@ -8,28 +8,34 @@ INSERT INTO inputs (input, digest, data)
 SELECT coalesce(max(input), 0) + 1, ?, ? FROM inputs ON CONFLICT (digest) DO NOTHING RETURNING input
 
 -- name: frontier
+WITH w AS MATERIALIZED (SELECT work, work_id, state_id, payload, fence, deliveries, blames, suspect,
+        cost_us, place, input FROM work
+    WHERE state = 'pending' AND suspect = 0 AND (place, work) > (?, ?)
+        AND NOT EXISTS (SELECT 1 FROM work AS l
+            WHERE l.state = 'leased' AND l.state_id = work.state_id)
+    ORDER BY place, work LIMIT ? FOR NO KEY UPDATE SKIP LOCKED)
 SELECT w.work, w.work_id, w.state_id, w.payload, w.fence, w.deliveries, w.blames, w.suspect,
     w.cost_us, w.place, i.digest, i.data
-FROM work AS w LEFT JOIN inputs AS i ON i.input = w.input
-WHERE w.state = 'pending' AND w.suspect = 0 AND (w.place, w.work) > (?, ?)
-    AND NOT EXISTS (SELECT 1 FROM work AS l WHERE l.state = 'leased' AND l.state_id = w.state_id)
-ORDER BY w.place, w.work LIMIT ?
-FOR UPDATE OF w SKIP LOCKED
+FROM w LEFT JOIN inputs AS i ON i.input = w.input ORDER BY w.place, w.work
 
 -- name: suspects
+WITH w AS MATERIALIZED (SELECT work, work_id, state_id, payload, fence, deliveries, blames, suspect,
+        cost_us, place, input FROM work
+    WHERE state = 'pending' AND suspect = 1 AND (place, work) > (?, ?)
+        AND NOT EXISTS (SELECT 1 FROM work AS l
+            WHERE l.state = 'leased' AND l.state_id = work.state_id)
+    ORDER BY place, work LIMIT ? FOR NO KEY UPDATE SKIP LOCKED)
 SELECT w.work, w.work_id, w.state_id, w.payload, w.fence, w.deliveries, w.blames, w.suspect,
     w.cost_us, w.place, i.digest, i.data
-FROM work AS w LEFT JOIN inputs AS i ON i.input = w.input
-WHERE w.state = 'pending' AND w.suspect = 1 AND (w.place, w.work) > (?, ?)
-    AND NOT EXISTS (SELECT 1 FROM work AS l WHERE l.state = 'leased' AND l.state_id = w.state_id)
-ORDER BY w.place, w.work LIMIT ?
-FOR UPDATE OF w SKIP LOCKED
+FROM w LEFT JOIN inputs AS i ON i.input = w.input ORDER BY w.place, w.work
 
 -- name: deferred
+WITH w AS MATERIALIZED (SELECT work, work_id, state_id, payload, fence, deliveries, blames, suspect,
+        cost_us, place, input FROM work
+    WHERE state = 'deferred' AND suspect = ? AND (place, work) > (?, ?)
+        AND NOT EXISTS (SELECT 1 FROM work AS l
+            WHERE l.state = 'leased' AND l.state_id = work.state_id)
+    ORDER BY place, work LIMIT ? FOR NO KEY UPDATE SKIP LOCKED)
 SELECT w.work, w.work_id, w.state_id, w.payload, w.fence, w.deliveries, w.blames, w.suspect,
     w.cost_us, w.place, i.digest, i.data
-FROM work AS w LEFT JOIN inputs AS i ON i.input = w.input
-WHERE w.state = 'deferred' AND w.suspect = ? AND (w.place, w.work) > (?, ?)
-    AND NOT EXISTS (SELECT 1 FROM work AS l WHERE l.state = 'leased' AND l.state_id = w.state_id)
-ORDER BY w.place, w.work LIMIT ?
-FOR UPDATE OF w SKIP LOCKED
+FROM w LEFT JOIN inputs AS i ON i.input = w.input ORDER BY w.place, w.work
