@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import sqlite3
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -65,8 +66,9 @@ from symfleet.testing.ledgers import (
     epoch_request,
 )
 from symfleet.testing.postgres_cluster import USER, Cluster
+from symfleet.testing.postgres_writers import attached
 from symfleet.testing.small_disk import SmallDisk
-from symfleet.types import CampaignId, Incarnation
+from symfleet.types import CampaignId, Incarnation, WorkState
 
 REQUEST = opener.OwnerRequest("here", os.getpid(), lock_wait_s=0.1, reserve_bytes=0)
 CAMPAIGN = CampaignId("c1" * 16)
@@ -214,6 +216,73 @@ def open_retired(out: Path) -> list[TableDigest]:
     """Return what the ledger holds that was left behind."""
     with contextlib.closing(open_tables(out / "ledger.db.retired-1")) as tables, tables.snapshot():
         return [digest_of(tables, table) for table in tables.tables()]
+
+
+@pytest.mark.guarantee("C7")
+def test_counts_that_several_coordinators_keep_arrive_as_sums(tmp_path: Path, url: str) -> None:
+    """They crash: nobody has added up what each has counted for itself."""
+    out = tmp_path / "out"
+    root = postgres_opener.create(out, campaign_row(), REQUEST, SystemClock(), url)
+    root.open_epoch(epoch_request())
+    source = root.register_source("seeds", "/s", "here")
+    peers = [attached(root, number, lock_wait_s=0.1) for number in (1, 2)]
+    root.run([Admit(source, tuple(admission(b"%d" % n) for n in range(12)))])
+    for number, peer in enumerate(peers, start=1):
+        (answer,) = peer.run([Claim(number, 4)]).answers
+        assert isinstance(answer, Claimed)
+        peer.run([decision(lease, [child(lease.data + b"x", 8)]) for lease in answer.leases[:3]])
+    for peer in peers:
+        peer.close()
+    root.abandon()
+    before = digests(out)
+    with contextlib.closing(places.read_ledger(out)) as reader:
+        status = reader.status()
+    assert (status.states[WorkState.DONE], status.states[WorkState.LEASED]) == (6, 2)
+    go(out, "sqlite")
+    assert digests(out) == before
+    assert sound(out)
+    with contextlib.closing(places.read_ledger(out)) as reader:
+        assert reader.status() == status
+    go(out, url)
+    assert digests(out) == before
+    assert sound(out)
+
+
+@pytest.mark.guarantee("C1")
+@pytest.mark.guarantee("C8")
+def test_a_coordinator_that_has_outlived_its_root_writes_nothing_to_what_is_left(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    root = postgres_opener.create(out, campaign_row(), REQUEST, SystemClock(), url)
+    root.open_epoch(epoch_request())
+    source = root.register_source("seeds", "/s", "here")
+    root.run([Admit(source, (admission(b"a"), admission(b"b")))])
+    ends: list[object] = []
+    with contextlib.closing(attached(root, 1, lock_wait_s=0.1)) as peer:
+        (answer,) = peer.run([Claim(1, 2)]).answers
+        assert isinstance(answer, Claimed)
+        root.abandon()
+
+        def decide() -> None:
+            try:
+                ends.append(peer.run([decision(lease) for lease in answer.leases]))
+            except SymfleetError as error:
+                ends.append(error)
+
+        late = threading.Thread(target=decide)
+
+        def start(label: str) -> None:
+            if label == "copy.copied":
+                late.start()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(crash, "point", start)
+            go(out, "sqlite")
+        late.join(60)
+    (end,) = ends
+    assert isinstance(end, SymfleetError), "what it was told is true: nothing is decided"
+    assert sound(out) == set()
 
 
 # ---- death --------------------------------------------------------------------------------------

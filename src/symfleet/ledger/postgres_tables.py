@@ -284,10 +284,16 @@ def open_tables(address: LedgerAddress) -> PostgresTables:
 def own_tables(
     address: LedgerAddress, campaign: CampaignId, lock_wait_s: float, clock: Clock
 ) -> PostgresTables:
-    """Open a campaign's schema for reading and hold its lock; raise BusyError when it is live."""
+    """Open a campaign's schema for reading and hold its lock; raise BusyError when it is live.
+
+    A coordinator may have outlived its root for a moment. Its next transaction waits at the fence,
+    which is held until the session ends, and finds nothing to write to when the campaign has left.
+    """
     session = connect(address, read_only=True)
     try:
-        take_lock(session, address, lock_keys(campaign).owner, clock, lock_wait_s)
+        keys = lock_keys(campaign)
+        for lock in (keys.owner, keys.fence):
+            take_lock(session, address, lock, clock, lock_wait_s)
         return PostgresTables(session, address)
     except BaseException:
         session.close()

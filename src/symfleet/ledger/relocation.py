@@ -54,11 +54,10 @@ def relocate(out: Path, to: str, request: OwnerRequest, clock: Clock, tell: Tell
     with contextlib.ExitStack() as held:
         holder = Holder(request.host, request.pid, 0, clock.wall())
         held.callback(acquire(out, holder, clock, request.lock_wait_s).close)
-        with contextlib.ExitStack() as stores:
-            source = _open_source(out, campaign, request, clock)
-            stores.callback(source.close)
-            target = _open_target(out, to, campaign, request, clock)
-            stores.callback(target.close)
+        source = _open_source(out, campaign, request, clock)
+        # Until the end: on a server it keeps others from writing to what the campaign leaves.
+        held.callback(source.close)
+        with contextlib.closing(_open_target(out, to, campaign, request, clock)) as target:
             tables = copy_store(source, target, out, tell)
         tell("moving the campaign")
         left = move(out, Move(to, campaign))
