@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
 import pytest
 
 from symfleet.errors import DataError, IOFailure
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.protocol.codec import Codec, Frame, kind_of
+from symfleet.protocol.coordinator_view import joined_view
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
-from symfleet.protocol.messages import Beat, Turn, TurnAnswer
+from symfleet.protocol.messages import Beat, SlotsSeen, Turn, TurnAnswer
 from symfleet.protocol.operations import (
     Admit,
     Admitted,
@@ -375,6 +377,33 @@ def test_a_coordinator_that_was_given_up_learns_it_whenever_it_listens() -> None
     again = Site()
     with pytest.raises(RootGone):
         again.remote(1, lambda: again.service.dismiss(1)).run([Claim(1, 1)])
+
+
+def test_slots_of_all_coordinators_are_shown_together() -> None:
+    site, views = Site(), {}
+    for rank, slots in ((1, 2), (2, 3)):
+        bench = CoordinatorBench(workers=1, slots=slots)
+        bench.join()
+        views[rank] = bench.machine.view()
+        shown = SlotsSeen(msgspec.msgpack.encode(views[rank]))
+        site.network.endpoint(rank).send(0, site.codec(rank).seal(shown, incarnation=LIVES[rank]))
+    assert site.hear() == []
+    assert site.service.views() == (views[1], views[2])
+    own = CoordinatorBench().machine.view()
+    joined = joined_view(own, site.service.views())
+    assert (len(joined.slots), joined.workers, joined.workers_joined) == (5, 3, 2)
+    assert joined_view(own, ()) == own
+    assert site.violations() == 0
+
+
+@pytest.mark.guarantee("D8")
+def test_slots_that_cannot_be_read_are_counted() -> None:
+    site = Site()
+    frame = site.codec(1).seal(SlotsSeen(b"nonsense"), incarnation=LIVES[1])
+    site.network.endpoint(1).send(0, frame)
+    site.hear()
+    assert site.service.views() == ()
+    assert site.violations() == 1
 
 
 def test_nothing_to_run_is_no_turn() -> None:

@@ -104,6 +104,7 @@ class Coordinator:
             knowledge=CampaignKnowledge(setup.opening.knowledge),
             breaker=Breaker(knobs.blames_to_pause),
             peers=Peers.of(setup, now),
+            sources=list(setup.sources),
             now=now,
         )
         costs = Costs()

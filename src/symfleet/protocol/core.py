@@ -23,7 +23,7 @@ from symfleet.protocol.knowledge import CampaignKnowledge
 from symfleet.protocol.messages import Accepted, AnyMessage, PeerFailed
 from symfleet.protocol.outbox import Outbox
 from symfleet.protocol.peers import Peers
-from symfleet.protocol.setup import CoordinatorSetup
+from symfleet.protocol.setup import CoordinatorSetup, SourceSetup
 from symfleet.protocol.tokens import NO_TOKEN, TokenMint
 from symfleet.protocol.violations import Chronicle, RemoteViolation
 from symfleet.types import DispatchToken, Keep
@@ -58,6 +58,8 @@ class Core:
     knowledge: CampaignKnowledge
     breaker: Breaker
     peers: Peers
+    sources: list[SourceSetup]
+    """What this coordinator scans: its own, and those of lost ones that it has taken over."""
     now: float
     ending: Ending | None = None
     violations: int = 0

@@ -17,6 +17,7 @@ from symfleet.protocol.delivery import Delivery, Phase, Reservation, Reservation
 from symfleet.protocol.fleet import Slot, SlotPhase, WorkerPhase, WorkerRecord
 from symfleet.protocol.messages import Work, WorkEntry
 from symfleet.protocol.operations import Lease
+from symfleet.protocol.peers import PeerRecord
 from symfleet.protocol.sizing import Costs, bundle
 from symfleet.protocol.work import WorkItem, decode_item
 from symfleet.types import DispatchToken, Keep, WorkId
@@ -65,7 +66,25 @@ class Dispatcher:
         items = self._places_to_come() * self._costs.typical_items(core.setup.knobs)
         quiet = not len(core.in_flight) and not core.frontier.claimed
         quiet = quiet and not (core.peers and core.frontier.leased)
-        core.frontier.claim(items - len(core.frontier.claimed), quiet=quiet)
+        core.frontier.claim(self._fair(items - len(core.frontier.claimed)), quiet=quiet)
+
+    def _fair(self, items: int) -> int:
+        """Leave the others their part when less is pending than all have places for: by places,
+        theirs as of their last News. How much this very turn makes pending is not known yet: it is
+        taken for what there are places for here, and the next turn knows better."""
+        core = self._core
+        theirs = sum(self._places_of(peer) for peer in core.peers.live)
+        theirs *= self._costs.typical_items(core.setup.knobs)
+        if items <= 0 or theirs == 0:
+            return items
+        pending = core.frontier.pending or items
+        return min(items, -(-pending * items // (items + theirs)))
+
+    def _places_of(self, peer: PeerRecord) -> int:
+        setup = self._core.setup
+        if peer.news is not None:
+            return peer.news.places
+        return sum(setup.slots.get(rank, 1) for rank in peer.workers) * (1 + setup.knobs.prefetch)
 
     def _can_place(self) -> bool:
         """Whether any slot here may get work, now or when what it has ends."""

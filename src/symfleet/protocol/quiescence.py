@@ -164,12 +164,12 @@ class Quiescence:
         core = self._core
         core.chronicle.note(core.now, f"PREPARE {number}", core.setup.rank)
         self.phase = VotePhase.PREPARING
-        scanned = {source.source for source in core.setup.sources}
+        scanned = {source.source for source in core.sources}
         self._prepared = Preparation(
             number, members, changes, self.members(), core.now, scans=scanned
         )
         self._flush()
-        for source in core.setup.sources:
+        for source in core.sources:
             core.outbox.act(Scan(source.source, number))
         core.frontier.give_back_claims()
 
@@ -249,7 +249,7 @@ class Quiescence:
         if prepared is None or number != prepared.round or source not in prepared.scans:
             return
         prepared.scans.discard(source)
-        watched = any(s.watched for s in self._core.setup.sources if s.source == source)
+        watched = any(s.watched for s in self._core.sources if s.source == source)
         if not watched and source not in self._closed:
             self._closed.add(source)
             self._core.outbox.ask(SetSource(source, is_open=False))

@@ -170,6 +170,7 @@ class CoordinatorSetup:
     `workers`: ranks that will say hello. `peers`: the other coordinators, by number (root first).
     `slots`: how many slots each worker rank is to have, its own and the peers', so that one that
     never spoke is counted in full at the end; a rank that is not named counts one.
+    `standby`: sources of other coordinators, by number, that this one scans when they are lost.
     `opening` is what the ledger found when this epoch was opened. `until_quiescent`: the epoch ends
     when no work is left. `exhaustive`: what a limit cut off counts as left undone. `may_restart`: a
     launcher opens another epoch when this one ends because slots were lost.
@@ -189,6 +190,7 @@ class CoordinatorSetup:
     generation: GenerationId
     keep: Keep
     sources: tuple[SourceSetup, ...]
+    standby: Mapping[int, tuple[SourceSetup, ...]] = field(default_factory=dict)
     opening: EpochOpening
     until_quiescent: bool
     exhaustive: bool = True

@@ -1,6 +1,7 @@
 """What happens when a coordinator is lost: its leases, its workers, and itself if it comes back.
 
     root: lost, or no News for 2 x root_silence_s ──> TakeOver: its leases are pending again
+                                                 ├──> its sources are scanned by the root
                                                  ├──> Adopt(rank) to each of its workers
                                                  └──> Orphans(workers) to who adopts them
 
@@ -20,7 +21,7 @@ from typing import Final
 
 from symfleet.protocol.capacity import own_capacity
 from symfleet.protocol.core import Core
-from symfleet.protocol.events import GiveUpRank
+from symfleet.protocol.events import GiveUpRank, Scan
 from symfleet.protocol.fleet import WorkerPhase
 from symfleet.protocol.messages import Adopt, Orphans, Refuse
 from symfleet.protocol.operations import Answer, TakenOver, TakeOver
@@ -74,6 +75,7 @@ class Takeover:
             core.left = core.left or "the root is gone"
         elif core.setup.number == 0:
             self._take_over(peer)
+            self._take_sources(peer)
             self._settle_workers(peer)
 
     def refuse(self, peer: PeerRecord) -> None:
@@ -98,6 +100,15 @@ class Takeover:
 
         core.frontier.stir()
         core.outbox.ask(TakeOver(peer.number), taken)
+
+    # ---- its sources ----------------------------------------------------------------------------
+
+    def _take_sources(self, peer: PeerRecord) -> None:
+        """Scan what it was to scan; inputs that it had let in are known already."""
+        core = self._core
+        for source in core.setup.standby.get(peer.number, ()):
+            core.sources.append(source)
+            core.outbox.act(Scan(source.source, 0))
 
     # ---- its workers ----------------------------------------------------------------------------
 

@@ -32,9 +32,15 @@ def coordinator_setup(  # noqa: PLR0913 - a coordinator is told much at its birt
     slots: Mapping[int, int],
     sources: Sequence[SourcePlace],
     may_restart: bool,
+    standby: Mapping[int, Sequence[SourcePlace]] | None = None,
     knobs: Knobs,
 ) -> CoordinatorSetup:
-    """Return what the machine of coordinator `number` is told."""
+    """Return what the machine of coordinator `number` is told. `standby`: sources that it scans
+    when the coordinator of that number is lost."""
+
+    def setups(places: Sequence[SourcePlace]) -> tuple[SourceSetup, ...]:
+        return tuple(SourceSetup(one.source, watched=config.stop.watch) for one in places)
+
     return CoordinatorSetup(
         campaign=campaign,
         epoch=opening.epoch,
@@ -49,7 +55,8 @@ def coordinator_setup(  # noqa: PLR0913 - a coordinator is told much at its birt
         engine=engine_setup(config, program),
         generation=generation,
         keep=config.keep,
-        sources=tuple(SourceSetup(one.source, watched=config.stop.watch) for one in sources),
+        sources=setups(sources),
+        standby={other: setups(places) for other, places in (standby or {}).items()},
         opening=opening,
         until_quiescent=not config.stop.watch,
         exhaustive=config.stop.until_quiescent,

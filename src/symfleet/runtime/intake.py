@@ -75,9 +75,15 @@ class Intake:
     """The sources of one coordinator, and the campaign's inbox if it is the root."""
 
     def __init__(
-        self, scanners: Sequence[FolderScanner], rescan_s: float, inbox: Inbox | None = None
+        self,
+        scanners: Sequence[FolderScanner],
+        rescan_s: float,
+        inbox: Inbox | None = None,
+        standby: Sequence[FolderScanner] = (),
     ) -> None:
+        """`standby`: scanners of other coordinators' sources, each used from its first Scan on."""
         self._scanners = {scanner.source: scanner for scanner in scanners}
+        self._standby = {scanner.source: scanner for scanner in standby}
         self._inbox = inbox
         self._rescan_s = rescan_s
         self._rescan_at = 0.0
@@ -111,4 +117,7 @@ class Intake:
     def scan(self, action: Scan) -> None:
         """Scan a source from its beginning; the answer names the round."""
         self._waiting.discard(action.source)
+        adopted = self._standby.pop(action.source, None)
+        if adopted is not None:
+            self._scanners[action.source] = adopted
         self._scanners[action.source].start(action.round)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 from collections.abc import Sequence
 from typing import Final
 
@@ -48,6 +49,10 @@ class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
     knobs: Knobs
     folders: Folders
     output: Output
+
+
+class Nomination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """This rank will be a coordinator: it may load what it needs while the ledger is opened."""
 
 
 class SourcePlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,7 +109,8 @@ class RootGone(Exception):
 
 
 FirstWords = Introduction | PeerIntroduction | Dismissal
-_decoder: Final = msgspec.msgpack.Decoder(Call | KnowledgePiece | FirstWords)
+_Words = Call | Nomination | KnowledgePiece | FirstWords
+_decoder: Final = msgspec.msgpack.Decoder(_Words)
 
 
 # ---- the root -----------------------------------------------------------------------------------
@@ -113,6 +119,13 @@ _decoder: Final = msgspec.msgpack.Decoder(Call | KnowledgePiece | FirstWords)
 def encode_introduction(introduction: Introduction) -> bytes:
     """Return the bytes of the frame."""
     return msgspec.msgpack.encode(introduction)
+
+
+def nominate(transport: Transport, ranks: Sequence[int]) -> None:
+    """Tell those that will be coordinators."""
+    for rank in ranks:
+        with contextlib.suppress(NotSent):  # it is lost, and the machine hears of that
+            transport.send(rank, msgspec.msgpack.encode(Nomination()))
 
 
 def peer_frames(introduction: PeerIntroduction) -> list[bytes]:
@@ -173,6 +186,8 @@ def await_introduction(transport: Transport, clock: Clock) -> FirstWords:
                 answer = msgspec.msgpack.encode(present(program))
                 with contextlib.suppress(NotSent):
                     transport.send(ROOT_RANK, answer)
+            case Nomination():
+                importlib.import_module("symfleet.runtime.peer")
             case PeerIntroduction():
                 return _with_pieces(heard, transport, clock)
             case Introduction() | Dismissal():
@@ -200,14 +215,14 @@ def _unexpected(heard: object) -> DataError:
     )
 
 
-def _next_words(transport: Transport, clock: Clock) -> Call | KnowledgePiece | FirstWords:
+def _next_words(transport: Transport, clock: Clock) -> _Words:
     pace = Pace()
     deadline = clock.monotonic() + _WAIT_S
     while clock.monotonic() < deadline:
         for event in transport.receive(1, 1, ROOT_RANK).events:
             match event:
                 case FrameReceived(data=data):
-                    words: Call | KnowledgePiece | FirstWords = _decoder.decode(data)
+                    words: _Words = _decoder.decode(data)
                     return words
                 case RankLost():
                     raise RootGone

@@ -35,6 +35,7 @@ from symfleet.runtime.introduction import (
     SourcePlace,
     dismiss,
     encode_introduction,
+    nominate,
     peer_frames,
 )
 from symfleet.runtime.layout import ROOT_RANK, Layout, lay_out
@@ -111,6 +112,7 @@ class Root:
         layout = lay_out(
             roll.hosts(), resources.coordinator_count, resources.slots, self._plan.sizes
         )
+        nominate(self._transport, layout.coordinators[1:])
         key = generation_key(
             self._config,
             Path(self._plan.program),
@@ -125,7 +127,7 @@ class Root:
             epoch = OpenedEpoch(opened, opening, layout, roll)
             sources = self._register_sources(epoch)
             clients = self._introduce(epoch, sources)
-            self.loop = CoordinatorLoop(self._parts(epoch, sources[0], clients))
+            self.loop = CoordinatorLoop(self._parts(epoch, sources, clients))
             return self.loop.run()
         finally:
             opened.ledger.close()
@@ -214,7 +216,7 @@ class Root:
     def _parts(
         self,
         epoch: OpenedEpoch,
-        sources: Sequence[SourcePlace],
+        sources: Sequence[Sequence[SourcePlace]],
         clients: dict[int, tuple[int, Incarnation]],
     ) -> CoordinatorParts:
         now, ledger = self._clock.monotonic(), epoch.opened.ledger
@@ -243,7 +245,8 @@ class Root:
                 workers=layout.group(0),
                 peers=epoch.peers_of(0),
                 slots=epoch.slots,
-                sources=sources,
+                sources=sources[0],
+                standby=dict(enumerate(sources[1:], 1)),
                 may_restart=self._plan.launcher_pid != 0,
                 knobs=self._knobs,
             ),
@@ -255,9 +258,14 @@ class Root:
             transport=self._transport,
             publishers=self._publishers(ledger),
             intake=Intake(
-                scanners_of(sources, config, epoch.opened.generation),
+                scanners_of(sources[0], config, epoch.opened.generation),
                 config.advanced.rescan_s,
                 Inbox(self._out, ledger),
+                [
+                    scanner
+                    for theirs in sources[1:]
+                    for scanner in scanners_of(theirs, config, epoch.opened.generation)
+                ],
             ),
             duties=RootDuties(Path(self._plan.run_dir), stop_rules),
             observer=StatusWatch(
