@@ -68,6 +68,8 @@ def whole_capacity(core: Core) -> Capacity:
 
 def open_places(core: Core) -> int:
     """Count the places that waited for work when places were counted last."""
+    if not core.fleet.free:
+        return 0
     return sum(
         worker.free
         for worker in core.fleet.in_phase(WorkerPhase.JOINED)

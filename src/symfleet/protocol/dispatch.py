@@ -106,7 +106,9 @@ class Dispatcher:
         """Count the places that are free once every delivery has ended that is being decided."""
         fleet, depth_max = self._core.fleet, 1 + self._core.setup.knobs.prefetch
         touched = fleet.count_places(depth_max)
-        places = sum(worker.free for worker in fleet.workers.values() if self._usable(worker))
+        places = 0
+        if fleet.free:
+            places = sum(worker.free for worker in fleet.workers.values() if self._usable(worker))
         for slot in touched:  # of a delivery that is being decided the RESULT came in this turn
             if slot.is_open and self._usable(fleet.workers[slot.place.rank]):
                 deciding = sum(d.phase is Phase.DECIDING for d in slot.deliveries)

@@ -192,6 +192,8 @@ class Fleet:
         """Slots that were touched since places were counted last."""
         self.unwatched: dict[SlotAddress, Slot] = {}
         """Slots that were touched since the last sweep."""
+        self.free = 0
+        """Sum over its workers."""
         self._open: dict[SlotAddress, Slot] = {}
         self._chronicle = chronicle
 
@@ -214,6 +216,7 @@ class Fleet:
         for slot in touched:
             free = max(0, depth_max - slot.held) if slot.is_open else 0
             self.workers[slot.place.rank].free += free - slot.free
+            self.free += free - slot.free
             slot.free = free
             if free:
                 self._open[slot.place] = slot
@@ -223,6 +226,7 @@ class Fleet:
 
     def validate(self, depth_max: int) -> None:
         """Assert that a look at every slot finds no place that was not counted, and none less."""
+        assert self.free == sum(worker.free for worker in self.workers.values())
         for worker in self.workers.values():
             assert worker.free == sum(slot.free for slot in worker.slots)
             lost = sum(slot.phase is SlotPhase.LOST for slot in worker.slots)

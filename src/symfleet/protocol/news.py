@@ -87,13 +87,9 @@ class Newsroom:
             own.in_flight == 0,
             self._places > 0,
             core.renewing,
-            self._lost(),
+            core.peers.lost,
             self._faulty(),
         )
-
-    def _lost(self) -> tuple[int, ...]:
-        peers = self._core.peers
-        return tuple(peer.number for peer in peers if peer.phase is PeerPhase.LOST)
 
     def _send(self) -> None:
         core = self._core
@@ -126,7 +122,7 @@ class Newsroom:
             paused=own.paused,
             faulty=self._faulty(),
             renewing=core.renewing,
-            lost=self._lost(),
+            lost=core.peers.lost,
         )
 
     # ---- what it hears ------------------------------------------------------------------------
@@ -144,7 +140,7 @@ class Newsroom:
             core.renewing = news.renewing
             for other in core.peers.live:
                 if other.number in news.lost:
-                    other.phase = PeerPhase.LOST
+                    core.peers.end(other, PeerPhase.LOST)
 
     def look(self) -> None:
         """Look into the ledger when nothing was asked of it for a while. Called when the turn has

@@ -123,7 +123,7 @@ class PeerFrames:
 
     def _on_closed(self, peer: PeerRecord, closed: Closed) -> None:
         peer.closed = closed
-        peer.phase = PeerPhase.CLOSED
+        self._core.peers.end(peer, PeerPhase.CLOSED)
 
     def _on_failed(self, peer: PeerRecord, failed: PeerFailed) -> None:
         """A control failure at a peer ends the job like one of the root's."""

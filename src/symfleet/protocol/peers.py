@@ -72,6 +72,22 @@ class Peers:
     gone: set[int] = field(default_factory=set)
     slots_max: int = 0
     """Most slots that the whole fleet ever had (the root's count)."""
+    live: Sequence[PeerRecord] = field(init=False)
+    """Those that take part. Asked for many times in a turn, so it is kept."""
+    lost: tuple[int, ...] = field(init=False)
+    """Numbers of those that are lost."""
+
+    def __post_init__(self) -> None:
+        self._sort()
+
+    def _sort(self) -> None:
+        self.live = [peer for peer in self if peer.phase is PeerPhase.LIVE]
+        self.lost = tuple(peer.number for peer in self if peer.phase is PeerPhase.LOST)
+
+    def end(self, peer: PeerRecord, phase: PeerPhase) -> None:
+        """Take a coordinator out of those that take part."""
+        peer.phase = phase
+        self._sort()
 
     @staticmethod
     def of(setup: CoordinatorSetup, now: float) -> Peers:
@@ -88,11 +104,6 @@ class Peers:
 
     def __iter__(self) -> Iterator[PeerRecord]:
         return iter(self.by_rank.values())
-
-    @property
-    def live(self) -> Sequence[PeerRecord]:
-        """Those that take part."""
-        return [peer for peer in self if peer.phase is PeerPhase.LIVE]
 
     @property
     def faulty(self) -> bool:

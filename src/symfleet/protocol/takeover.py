@@ -16,7 +16,7 @@ The loss of the root ends the job.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from symfleet.protocol.capacity import own_capacity
@@ -50,9 +50,8 @@ class Takeover:
     def watch(self) -> None:
         """Give up who is silent. Only in a turn in which the transport was seen empty."""
         core = self._core
-        for peer in core.peers.live:
-            watched = core.setup.number == 0 or peer.number == 0
-            if watched and core.now >= self._silent_at(peer):
+        for peer in self._watched():
+            if core.now >= self._silent_at(peer):
                 if core.setup.number == 0:
                     core.outbox.act(GiveUpRank(peer.rank))
                 self._lost(peer)
@@ -62,13 +61,19 @@ class Takeover:
 
     def deadlines(self) -> Iterator[float]:
         """Yield when a silence ends somebody's membership."""
-        for peer in self._core.peers.live:
-            if self._core.setup.number == 0 or peer.number == 0:
-                yield self._silent_at(peer)
+        for peer in self._watched():
+            yield self._silent_at(peer)
+
+    def _watched(self) -> Sequence[PeerRecord]:
+        """The root watches all others, and these watch the root, which is their first."""
+        live = self._core.peers.live
+        if self._core.setup.number == 0:
+            return live
+        return live[:1] if live and live[0].number == 0 else ()
 
     def _lost(self, peer: PeerRecord) -> None:
         core = self._core
-        peer.phase = PeerPhase.LOST
+        core.peers.end(peer, PeerPhase.LOST)
         core.chronicle.note(core.now, "lost", peer.rank)
         core.note("warning", "coordinator_lost", coordinator=peer.name)
         if peer.number == 0:
