@@ -57,7 +57,7 @@ from symfleet.protocol.operations import (
     RecordAck,
     StoreInputs,
 )
-from symfleet.testing import ledger_kills
+from symfleet.testing import ledger_kills, ledger_moves
 from symfleet.testing.ledgers import (
     admission,
     campaign_row,
@@ -348,6 +348,18 @@ def test_whoever_owns_the_campaign_next_ends_its_move(out: Path, url: str) -> No
         assert (read_address(out) is None) == (place == "sqlite")
         assert digests(out) == before
         assert sound(out)
+
+
+@pytest.mark.long
+@pytest.mark.guarantee("C8")
+@pytest.mark.guarantee("C9")
+def test_moves_that_are_killed_at_any_instant(tmp_path: Path, url: str) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ledger_kills, "LENGTH", 9)
+        patched.setattr(ledger_kills, "ITEMS", 2**9 - 1)
+        report = ledger_moves.run(tmp_path / "out", url, 10, seed=1)
+    assert report.findings == []
+    assert report.kills >= report.moves // 2
 
 
 def test_what_was_copied_before_the_kill_is_not_copied_again(
