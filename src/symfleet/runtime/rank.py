@@ -7,6 +7,7 @@ by a signal (any other exit code would make mpirun end the others), and leaves n
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -151,6 +152,8 @@ def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
     if not plan.launcher_pid:
         write_outcome(Path(plan.config.output.out_dir) / VERDICT, outcome)
         shutil.rmtree(plan.run_dir, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            Path(plan.run_dir).parent.rmdir()
         if outcome.exit_code not in (ExitCode.DONE, ExitCode.CRASHES_FOUND):
             sys.stderr.write(f"symfleet: {outcome.reason} {outcome.what} {outcome.why}\n")
 

@@ -162,6 +162,13 @@ class ProgramCampaign:
         with self.reader() as reader:
             return reader.status().decisions
 
+    def epochs(self) -> int:
+        """Return how many epochs there are; 0 without a ledger."""
+        if not has_ledger(self.out):
+            return 0
+        with self.reader() as reader:
+            return reader.status().epochs
+
     def wait_for_decision(self, job: Job, within_s: float = 30.0) -> None:
         """Wait for a decision that is not there yet."""
         before = self.decisions()

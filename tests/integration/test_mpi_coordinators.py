@@ -1,0 +1,344 @@
+"""Many coordinators on real MPI: each scenario on SQLite and on PostgreSQL, both through the root.
+
+Programs: `none` has no child, `same` always the one child CHILD, `tree` a finite graph.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import symfleet
+from symfleet.config.environment import inherited_environment
+from symfleet.config.model import Advanced, Stop
+from symfleet.errors import ExitCode
+from symfleet.ledger.contract import LedgerStatus
+from symfleet.runtime.mpirun import find_mpirun, mpirun_command
+from symfleet.testing.jobs import Job, Role, until
+from symfleet.testing.postgres_cluster import Cluster
+from symfleet.testing.programs import ProgramCampaign
+from symfleet.types import WorkState, input_id_of
+
+PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
+TWELVE = {f"seed{n:02}": b"%d" % n for n in range(12)}
+Make = Callable[..., ProgramCampaign]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    made: list[ProgramCampaign] = []
+
+    def campaign(
+        program: str,
+        seeds: dict[str, bytes],
+        *,
+        coordinators: int = 2,
+        slots: int = 6,
+        seconds: float = 0.1,
+        env: tuple[str, ...] = (),
+    ) -> ProgramCampaign:
+        folder = tmp_path / str(len(made))
+        made.append(
+            ProgramCampaign(
+                folder, PROGRAMS / f"{program}.py", seeds, slots=slots, seconds=seconds, env=env
+            )
+        )
+        made[-1].coordinators = coordinators
+        return made[-1]
+
+    yield campaign
+    for one in made:
+        one.close()
+        one.assert_tidy()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest) -> str:
+    """The setting `ledger` of a campaign."""
+    if request.param == "sqlite":
+        return ""
+    cluster: Cluster = request.getfixturevalue("postgres")
+    return cluster.url
+
+
+def run(job: Job, code: int = 0, within_s: float = 60.0) -> None:
+    assert job.run(within_s) == code, job.story.read_text()
+
+
+def assert_at_rest(status: LedgerStatus) -> None:
+    """Nothing is open, and what the coordinators did adds up."""
+    assert {state: n for state, n in status.states.items() if n} == {
+        WorkState.DONE: status.decisions
+    }
+    assert status.unpublished == 0
+    assert sum(one.executed for one in status.coordinators) == status.this_epoch.executed
+
+
+def acks(status: LedgerStatus) -> list[tuple[int, int]]:
+    return [(one.acknowledged, one.workers) for one in status.coordinators]
+
+
+@pytest.mark.guarantee("Q1")
+@pytest.mark.guarantee("Q4")
+@pytest.mark.guarantee("C7")
+def test_e1_two_coordinators_share_twelve_seeds(make: Make, store: str) -> None:
+    campaign = make("none", TWELVE)
+    campaign.ledger = store
+    run(campaign.job())
+    status = campaign.status()
+    assert_at_rest(status)
+    assert (status.total.executed, status.corpus) == (12, 12)
+    assert all(one.executed >= 3 for one in status.coordinators), status.coordinators
+    assert acks(status) == [(3, 3), (3, 3)]
+    assert sorted(campaign.runs()) == sorted(input_id_of(data) for data in TWELVE.values())
+
+
+@pytest.mark.guarantee("L1")
+@pytest.mark.guarantee("C7")
+def test_e2_a_child_that_all_find_is_executed_once(make: Make, store: str) -> None:
+    campaign = make("same", TWELVE)
+    campaign.ledger = store
+    run(campaign.job())
+    status = campaign.status()
+    assert_at_rest(status)
+    assert (status.total.executed, status.total.generated) == (13, 13)
+    assert (status.total.unique_children, status.corpus) == (1, 13)
+    assert len(campaign.runs()) == 13
+    assert set(campaign.corpus_files()) == set(campaign.runs())
+
+
+@pytest.mark.guarantee("Q4")
+def test_e3_two_coordinators_measure_one_idle_window(make: Make) -> None:
+    campaign = make("same", {"one": b"1", "two": b"2"})
+    run(campaign.job(advanced=Advanced(idle_window_s=1.0)))
+    status = campaign.status()
+    assert_at_rest(status)
+    assert (status.corpus, status.total.executed, status.total.generated) == (3, 3, 3)
+    assert status.total.unique_children == 1
+    assert acks(status) == [(3, 3), (3, 3)]
+    assert status.idle_window_s == pytest.approx(1.0, abs=0.05)
+
+
+def facts(campaign: ProgramCampaign) -> tuple[object, ...]:
+    """Return what must not depend on who worked: sets, sums and decisions."""
+    status = campaign.status()
+    assert_at_rest(status)
+    with campaign.reader() as reader:
+        decided = sorted((row.work_id, row.manifest_digest) for row in reader.decisions())
+    total = status.total
+    counters = (total.executed, total.generated, total.unique_children, status.corpus)
+    return decided, counters, campaign.corpus_files(), sorted(campaign.runs())
+
+
+@pytest.mark.guarantee("C7")
+@pytest.mark.guarantee("Q4")
+def test_any_number_of_coordinators_explores_what_one_worker_does(
+    make: Make, postgres: Cluster
+) -> None:
+    seeds, env = {"root": b"0"}, ("NODES=60",)
+    alone = make("tree", seeds, coordinators=1, slots=1, seconds=0.0, env=env)
+    run(alone.job())
+    expected = facts(alone)
+    for coordinators, ledger in ((2, ""), (3, ""), (4, ""), (4, postgres.url)):
+        many = make(
+            "tree", seeds, coordinators=coordinators, slots=3 * coordinators, seconds=0.0, env=env
+        )
+        many.ledger = ledger
+        run(many.job())
+        assert facts(many) == expected
+        assert acks(many.status()) == [(3, 3)] * coordinators
+
+
+def started(campaign: ProgramCampaign, job: Job) -> None:
+    job.start()
+    campaign.wait_for_decision(job)
+
+
+def assert_once(campaign: ProgramCampaign, seeds: dict[str, bytes]) -> LedgerStatus:
+    """Everything was decided, and nothing twice."""
+    status = campaign.status()
+    assert_at_rest(status)
+    assert status.total.executed == len(seeds)
+    assert set(campaign.runs()) == {input_id_of(data) for data in seeds.values()}
+    assert set(campaign.corpus_files()) == set(campaign.runs())
+    return status
+
+
+MANY = {f"seed{n:02}": b"%d" % n for n in range(60)}
+
+
+@pytest.mark.guarantee("L6")
+@pytest.mark.guarantee("C7")
+@pytest.mark.guarantee("Q4")
+def test_workers_of_a_killed_coordinator_are_adopted_in_the_same_epoch(
+    make: Make, store: str
+) -> None:
+    campaign = make("none", MANY, seconds=0.15)
+    campaign.ledger = store
+    job = campaign.job()
+    started(campaign, job)
+    (victim,) = job.find(Role.COORDINATOR)
+    assert job.kill(victim)
+    assert job.wait() in (0, 2), job.story.read_text()
+    status = assert_once(campaign, MANY)
+    assert status.epochs == 1
+    assert acks(status)[0] == (6, 6), "the root has all workers now"
+
+
+@pytest.mark.guarantee("A3")
+@pytest.mark.guarantee("C10")
+def test_seeds_that_a_killed_coordinator_was_to_scan_are_scanned_by_the_root(make: Make) -> None:
+    campaign = make("none", {f"own{n}": b"%d" % n for n in range(6)}, seconds=0.1)
+    theirs = campaign.folder / "theirs"
+    theirs.mkdir()
+    for number in range(5000):  # empty ones, which take a while to be passed over
+        (theirs / f"a{number}").touch()
+    for number in range(100, 120):
+        (theirs / f"b{number}").write_bytes(b"%d" % number)
+    job = campaign.job()
+    target = dataclasses.replace(
+        job.config.target, seed_paths=(str(campaign.seeds), str(theirs), str(campaign.seeds))
+    )
+    job.config = dataclasses.replace(job.config, target=target)
+    job.start()
+    until("the epoch is open", lambda: campaign.epochs() > 0, 30)
+    (victim,) = job.find(Role.COORDINATOR)
+    assert job.kill(victim)
+    assert job.wait() in (0, 2), job.story.read_text()
+    seeds = {str(n): b"%d" % n for n in (*range(6), *range(100, 120))}
+    assert assert_once(campaign, seeds).epochs == 1
+
+
+@pytest.mark.guarantee("J6")
+@pytest.mark.guarantee("Q4")
+def test_a_killed_worker_of_a_coordinator_loses_nothing(make: Make) -> None:
+    campaign = make("none", MANY, slots=12, seconds=0.15)
+    job = campaign.job()
+    job.config = dataclasses.replace(
+        job.config, resources=dataclasses.replace(job.config.resources, slots_per_worker=1)
+    )
+    started(campaign, job)
+    workers = job.find(Role.WORKER)
+    assert len(workers) == 12
+    assert job.kill(workers[-1])
+    assert job.wait() == 2, job.story.read_text()
+    status = assert_once(campaign, MANY)
+    assert status.epochs == 1
+    assert sum(n for n, _ in acks(status)) == 11
+    assert sum(n for _, n in acks(status)) == 12
+    assert len([name for one in status.coordinators for name in one.missing]) == 1
+
+
+@pytest.mark.guarantee("L6")
+def test_the_launcher_opens_the_next_epoch_when_the_root_is_killed(make: Make) -> None:
+    campaign = make("none", MANY, seconds=0.1)
+    job = campaign.job()
+    started(campaign, job)
+    (root,) = job.find(Role.ROOT)
+    assert job.kill(root)
+    assert job.wait() == 0, job.story.read_text()
+    assert assert_once(campaign, MANY).epochs == 2
+
+
+@pytest.mark.guarantee("L2")
+@pytest.mark.guarantee("C7")
+def test_a_stopped_coordinator_is_given_up_and_changes_nothing_when_it_comes_back(
+    make: Make,
+) -> None:
+    campaign = make("none", MANY, seconds=0.3)
+    job = campaign.job(advanced=Advanced(idle_window_s=0.1, root_silence_s=2))
+    started(campaign, job)
+    (victim,) = job.find(Role.COORDINATOR)
+    assert job.kill(victim, signal.SIGSTOP)
+    log = campaign.out / "logs" / "coordinator-0.jsonl"
+    until(
+        "the root gives it up",
+        lambda: "coordinator_lost" in (log.read_text() if log.exists() else ""),
+        30,
+    )
+    assert job.kill(victim, signal.SIGCONT)
+    until("it leaves", lambda: not job.find(Role.COORDINATOR), 10)
+    assert job.wait() in (0, 2), job.story.read_text()
+    assert assert_once(campaign, MANY).epochs == 1
+
+
+def joined(campaign: ProgramCampaign, *groups: tuple[int, Sequence[str]]) -> Verdict:
+    """Run a job that mpirun starts, not symfleet: so many ranks of each command; return what it
+    says of its end."""
+    config, scratch = campaign.config(), campaign.folder
+    common = ["explore", "--json", "-o", str(campaign.out), "-i", str(campaign.seeds)]
+    common += ["--until-quiescent", "--keep", "all", "--engine", "command"]
+    common += ["-j", str(campaign.slots), "--coordinators", str(campaign.coordinators)]
+    common += ["--engine-command", shlex.join(config.target.engine_command)]
+    common += [word for pair in config.target.env for word in ("--env", pair)]
+    common += ["--wall-time", "20s", "--", sys.executable]
+    command = mpirun_command(find_mpirun(os.defpath), 1, scratch, Path("unused"))
+    launch = command[: command.index(sys.executable)]
+    del launch[launch.index("-n") : launch.index("-n") + 2]
+    for number, (ranks, words) in enumerate(groups):
+        launch += [":"] * (number > 0) + ["-n", str(ranks), sys.executable, *words, *common]
+    done = subprocess.run(
+        launch,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**inherited_environment(), "TMPDIR": str(campaign.tmp)},
+    )
+    path = campaign.out / "verdict.json"
+    assert path.exists(), (done.stdout + done.stderr).decode()
+    return msgspec.json.decode(path.read_bytes(), type=Verdict)
+
+
+class Verdict(msgspec.Struct):
+    """What scripts around mpirun or srun read."""
+
+    exit_code: int
+    reason: str
+    what: str
+    where: str
+    why: str
+    workers: int
+    missing: list[int]
+
+
+def test_ranks_that_somebody_else_started_find_their_roles(make: Make) -> None:
+    campaign = make("same", TWELVE, seconds=0.0)
+    verdict = joined(campaign, (4, ["-m", "symfleet.cli.main"]))
+    assert (verdict.exit_code, verdict.reason) == (0, "quiescent")
+    status = campaign.status()
+    assert_at_rest(status)
+    assert status.total.executed == 13
+    assert acks(status) == [(3, 3), (3, 3)]
+
+
+def test_e21_a_rank_of_another_version_is_refused_with_both_named(make: Make) -> None:
+    campaign = make("same", TWELVE, seconds=0.0)
+    ours, theirs = ["-m", "symfleet.cli.main"], [str(PROGRAMS / "other_version.py"), "9.9"]
+    verdict = joined(campaign, (3, ours), (1, theirs))
+    assert verdict.exit_code == ExitCode.HOST
+    assert verdict.what == "a host has another symfleet"
+    assert "rank 3" in verdict.where
+    assert f"symfleet 9.9 there, {symfleet.__version__} at the root" in verdict.why
+    assert (verdict.workers, verdict.missing) == (3, []), "all others were dismissed and said so"
+    assert not (campaign.out / "ledger.db").exists()
+    assert campaign.runs() == []
+
+
+def test_stop_rules_count_what_all_coordinators_decide(make: Make) -> None:
+    campaign = make("none", MANY, seconds=0.05)
+    run(campaign.job(stop=Stop(max_executions=20)))
+    status = campaign.status()
+    assert 20 <= status.total.executed < 60
+    assert status.epoch is not None
+    assert status.epoch.reason == "max_executions"
+    assert [n for n, _ in acks(status)] == [3, 3]
