@@ -127,6 +127,8 @@ needed_packages() {
     command -v gnuplot >/dev/null 2>&1 || packages="$packages gnuplot-nox"
     command -v shellcheck >/dev/null 2>&1 || packages="$packages shellcheck"
     command -v git >/dev/null 2>&1 || packages="$packages git"
+    # Tests of several hosts make them from network namespaces.
+    command -v ip >/dev/null 2>&1 || packages="$packages iproute2"
     # Tests start private servers of it; the one that the package may start is not touched.
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages="$packages postgresql"
   fi

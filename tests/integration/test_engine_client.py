@@ -154,7 +154,11 @@ def test_every_end_of_a_program_has_its_outcome(
     slots: list[Slot], tmp_path: Path, word: bytes, outcome: Outcome, code: int, signum: int
 ) -> None:
     slot = misbehave(slots, tmp_path, wall_ms=400, output_kib=256)
+    deadline = time.monotonic() + DEADLINE_S
     result = slot.explore(word)
+    # Without its share of a busy machine a run has no verdict; a campaign runs it again, too.
+    while result.outcome is Outcome.STALLED is not outcome and time.monotonic() < deadline:
+        result = slot.explore(word)
     assert (result.outcome, result.exit_code, result.signal) == (outcome, code, signum)
     assert slot.explore(b"exit 0").outcome is Outcome.OK
 
