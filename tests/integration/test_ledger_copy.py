@@ -43,6 +43,7 @@ from symfleet.ledger.postgres_address import (
 )
 from symfleet.ledger.postgres_connection import schema_of
 from symfleet.ledger.postgres_tables import open_tables as open_schema
+from symfleet.ledger.postgres_tables import own_tables
 from symfleet.ledger.relocation import Relocated, relocate
 from symfleet.ledger.sqlite_tables import SqliteCopy, open_tables
 from symfleet.ledger.tables import TableDigest, digest_of
@@ -415,6 +416,45 @@ def test_a_server_that_goes_away_in_the_middle(
         go(out, place, lines)
         assert any(line.startswith("going on with") for line in lines)
         assert digests(out) == before
+
+
+@pytest.mark.guarantee("C1")
+def test_a_source_that_went_away_before_the_switch_is_not_left(
+    out: Path, url: str, admin: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever it kept away may have written since."""
+    go(out, url)
+
+    def cut(label: str) -> None:
+        if label == "copy.verified":
+            admin.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE datname = 'copies'"
+            )
+
+    with monkeypatch.context() as patched:
+        patched.setattr(crash, "point", cut)
+        with pytest.raises(IOFailure) as caught:
+            go(out, "sqlite")
+    assert "give the same command again" in caught.value.hint
+    assert read_address(out) is not None
+    assert not (out / MOVE_NAME).exists()
+    go(out, "sqlite")
+    assert sound(out)
+
+
+def test_a_server_that_bounds_idle_sessions_bounds_no_copy(
+    out: Path, url: str, admin: psycopg.Connection[Any]
+) -> None:
+    bounds = ("idle_in_transaction_session_timeout", "idle_session_timeout", "statement_timeout")
+    go(out, url)
+    for bound in bounds:
+        admin.execute(f"ALTER DATABASE copies SET {bound} = '10s'".encode())
+    address = LedgerAddress(url, schema_of(CAMPAIGN))
+    with contextlib.closing(own_tables(address, CAMPAIGN, 0.1, SystemClock())) as tables:
+        for bound in bounds:
+            told = tables.database.raw.execute(f"SHOW {bound}".encode()).fetchone()
+            assert told == ("0",)
 
 
 # ---- space --------------------------------------------------------------------------------------

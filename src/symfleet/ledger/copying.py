@@ -51,14 +51,15 @@ def copy_store(
     fails (the same call goes on later), IntegrityError when the copy is not what it must be (it is
     forgotten).
     """
-    with source.snapshot(), failing(target.where):
-        tell(f"reading {source.where}")
-        planned = source.tables()
-        held = tuple(digest_of(source, table) for table in planned)
-        again = target.prepare(fingerprint(held, _versions()))
-        tell(f"{'going on with' if again else 'copying to'} {target.where}")
-        for table in plan_copy(planned, target.tables()):
-            _copy_table(source, target, table)
+    with failing(target.where):
+        with source.snapshot():
+            tell(f"reading {source.where}")
+            planned = source.tables()
+            held = tuple(digest_of(source, table) for table in planned)
+            again = target.prepare(fingerprint(held, _versions()))
+            tell(f"{'going on with' if again else 'copying to'} {target.where}")
+            for table in plan_copy(planned, target.tables()):
+                _copy_table(source, target, table)
         crash.point("copy.copied")
         tell("checking the copy")
         target.complete()

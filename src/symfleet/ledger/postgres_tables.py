@@ -56,6 +56,9 @@ class PostgresTables:
 
     def __init__(self, session: PostgresConnection, address: LedgerAddress) -> None:
         self._session = session
+        with session.guarded():
+            # A server may bound what waits for the other store, or looks at all rows.
+            session.raw.execute(_SQL["take_time"].encode())
         self._address = address
         self._types: dict[tuple[str, str], int] = {}
         self._cursors = 0

@@ -10,7 +10,7 @@ import msgspec
 from symfleet.clock import Clock
 from symfleet.config.ledger_address import SQLITE, check_address, is_postgres
 from symfleet.errors import UserError
-from symfleet.ledger.copying import Tell, copy_store
+from symfleet.ledger.copying import Tell, copy_store, failing
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.filesystem import check_filesystem
 from symfleet.ledger.moving import COPY_NAME, Move, is_moving, move, retired_files
@@ -59,6 +59,8 @@ def relocate(out: Path, to: str, request: OwnerRequest, clock: Clock, tell: Tell
         held.callback(source.close)
         with contextlib.closing(_open_target(out, to, campaign, request, clock)) as target:
             tables = copy_store(source, target, out, tell)
+        with failing(source.where):
+            source.tables()  # A session that has ended meanwhile has kept nobody away.
         tell("moving the campaign")
         left = move(out, Move(to, campaign))
     return Relocated(where_is(out), left, tables)

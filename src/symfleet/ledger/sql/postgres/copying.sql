@@ -1,6 +1,10 @@
 -- Statements of `symfleet ledger copy` on PostgreSQL, filled in from the catalogue. Keys of text are
 -- compared by their bytes, as SQLite does, whatever the database's collation is.
 
+-- name: take_time
+SELECT set_config('idle_in_transaction_session_timeout', '0', false),
+    set_config('idle_session_timeout', '0', false), set_config('statement_timeout', '0', false)
+
 -- name: tables
 SELECT c.relname::text FROM pg_class AS c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
