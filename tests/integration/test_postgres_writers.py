@@ -54,6 +54,9 @@ from symfleet.types import CampaignId, Keep, SinkKind, WorkId, WorkState
 
 REQUEST = opener.OwnerRequest("here", os.getpid(), lock_wait_s=0.1)
 _DEADLINE_S = 60
+_WAITING = (
+    "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'"
+)
 
 
 @pytest.fixture
@@ -436,6 +439,45 @@ def test_a_coordinator_of_an_older_epoch_writes_nothing_any_more(
     with pytest.raises(BusyError, match="epoch 2 is open"):
         attach_ledger(access, AttachRequest(2, "here", 1), SystemClock())
     assert root.status().states[WorkState.PENDING] == 3
+    assert list(root.audit()) == []
+
+
+@pytest.mark.guarantee("L6")
+@pytest.mark.parametrize("operation", [Claim(1, 1), Admit(1, (admission(b"x"),))])
+def test_a_turn_that_waits_while_an_epoch_opens_belongs_to_none(
+    root: PostgresLedger,
+    attach: Callable[[int], AttachedLedger],
+    monkeypatch: pytest.MonkeyPatch,
+    operation: Operation,
+) -> None:
+    """It may have looked before the epoch was there; it commits after it."""
+    admit(root, b"a")
+    peer = attach(1)
+    peer.run([])
+    errors: list[BaseException] = []
+    begun = threading.Event()
+
+    def rival() -> None:
+        begun.set()
+        try:
+            peer.run([operation])
+        except BusyError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=rival)
+
+    def start() -> None:
+        thread.start()
+        assert begun.wait(_DEADLINE_S)
+        # It stands at the fence when the server says so.
+        while not root._ownership.session._raw.execute(_WAITING).fetchone():
+            pass
+
+    at_commit(monkeypatch, root, start)
+    root.open_epoch(epoch_request(8))
+    thread.join(_DEADLINE_S)
+    assert "epoch 2 is open" in str(errors[0])
+    assert root.status().states == {state: int(state == "pending") for state in WorkState}
     assert list(root.audit()) == []
 
 

@@ -98,11 +98,12 @@ class PostgresLedger(PostgresWriter):
         if attempt.scope is Scope.ALONE:
             # Nobody else is inside a transaction: the row is whole again, for whoever reads tables.
             session.send_for(1, BATCHES["fold_shares"], (self._epoch,))
-            session.send(BATCHES["clear_shares"], (self._epoch,))
+            session.send(SESSION["clear_shares"], (self._epoch,))
         if self._standing.row != before:
             session.send_for(1, BATCHES["add_standing"], self._added(before))
-        values = (attempt.turn, self._standing.epoch, self._ownership.nonce)
-        session.send_for(1, SESSION["take_turn"], values)
+        epoch = self._standing.epoch
+        values = (attempt.turn, epoch, self._ownership.nonce, epoch)
+        session.send_for(1, BATCHES["take_turn"], values)
 
     # ---- between turns --------------------------------------------------------------------------
 

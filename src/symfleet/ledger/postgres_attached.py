@@ -62,7 +62,7 @@ class AttachedLedger(PostgresWriter):
     def _take_turn(
         self, session: PostgresConnection, attempt: Attempt[Any], before: tuple[int, ...]
     ) -> None:
-        values = (*self._added(before), attempt.turn, self._ownership.nonce)
+        values = (*self._added(before), attempt.turn, self._ownership.nonce, self._epoch)
         session.send_for(1, BATCHES["add_share"], values)
 
     def _note_failure(self, error: IOFailure) -> None:

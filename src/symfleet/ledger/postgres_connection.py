@@ -19,11 +19,17 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
-from symfleet.errors import InternalError
 from symfleet.ledger import postgres_arrays
 from symfleet.ledger.postgres_address import LedgerAddress
-from symfleet.ledger.postgres_faults import guarded, refused_connection
-from symfleet.ledger.postgres_statements import BINARY, IN_POSTGRES, LONG, SESSION, WRITING
+from symfleet.ledger.postgres_faults import guarded, refused_connection, rows_changed
+from symfleet.ledger.postgres_statements import (
+    BINARY,
+    COUNTING,
+    IN_POSTGRES,
+    LONG,
+    SESSION,
+    WRITING,
+)
 from symfleet.ledger.rows import Answer, Database
 from symfleet.types import CampaignId, Epoch
 
@@ -195,21 +201,22 @@ class PostgresConnection:
         return self._raw
 
     def send_for(self, rows: int, statement: str, values: Sequence[Any]) -> None:
-        """Send a statement that must write exactly so many rows; `verify` looks whether it did."""
-        self._expected.append((statement, rows, self.send(statement, values)))
+        """Send a statement that must write exactly so many rows. A counting one fails when it does
+        not; for any other one `verify` looks."""
+        if statement in COUNTING:
+            self.send(statement, (*values, rows))
+        else:
+            self._expected.append((statement, rows, self.send(statement, values)))
 
     def verify(self) -> None:
-        """Wait for all answers; raise InternalError when a statement wrote other rows than told."""
+        """Make sure that every statement wrote what it was made for, or will fail."""
+        if not self._expected:
+            return
         self.settle()
         for statement, rows, sent in self._expected:
             if sent.rowcount != rows:
-                raise InternalError(
-                    "a row changed between its check and its write",
-                    where=f"{self._where}: {statement.splitlines()[0]}",
-                    why=f"{sent.rowcount} rows instead of {rows}; another writer would have to "
-                    "pass the fence",
-                    hint="nothing was changed; please report this",
-                )
+                where = f"{self._where}: {statement.splitlines()[0]}"
+                raise rows_changed(where, f"{sent.rowcount} rows instead of {rows}")
         self._expected.clear()
 
     def script(self, text: str) -> None:

@@ -53,6 +53,8 @@ def translated(  # noqa: PLR0911 - one for each family
             why=why,
             hint="it was tried several times; resume the campaign",
         )
+    if state == "22012":
+        return rows_changed(where, why)
     match state[:2]:
         case "53" if state == "53100":
             return DiskFullError(
@@ -91,6 +93,16 @@ def translated(  # noqa: PLR0911 - one for each family
                 why=why,
                 hint="nothing was changed; please report this",
             )
+
+
+def rows_changed(where: str, why: str) -> InternalError:
+    """A statement has not written the rows that it was made for."""
+    return InternalError(
+        "a row changed between its check and its write",
+        where=where,
+        why=f"{why}; another writer would have to pass the fence",
+        hint="nothing was changed; please report this",
+    )
 
 
 def no_rights(where: str, why: str) -> HostError:

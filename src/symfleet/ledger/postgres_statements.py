@@ -20,8 +20,20 @@ _OWN: Final = ("postgres/session", "postgres/batches")
 _INDEX_HINT: Final = re.compile(r" INDEXED BY \w+")
 
 
+COUNTING: Final = frozenset(
+    text for text in load("postgres/batches").values() if text.startswith(("INSERT", "UPDATE"))
+)
+"""Statements whose last value is how many rows they must write; they fail otherwise."""
+
+
 def _said(statement: str) -> str:
     return _INDEX_HINT.sub("", statement).replace("%", "%%").replace("?", "%s")
+
+
+def _counting(said: str) -> str:
+    """Let a statement that writes many rows fail when they are not as many as told: COMMIT then
+    follows it at once, without a round trip to look."""
+    return f"WITH done AS ({said} RETURNING 1) SELECT 1 / (count(*) = %s)::int FROM done"  # noqa: S608
 
 
 def _all_statements() -> Mapping[str, str]:
@@ -37,6 +49,7 @@ def _all_statements() -> Mapping[str, str]:
             statements[statement] = _said(other.get(name, statement))
     for file in _OWN:
         statements.update({text: _said(text) for text in load(file).values()})
+    statements.update({text: _counting(statements[text]) for text in COUNTING})
     return MappingProxyType(statements)
 
 

@@ -79,6 +79,9 @@ class Known:
 
     asked_work: set[bytes] = field(default_factory=set)
     asked_inputs: set[bytes] = field(default_factory=set)
+    asked_leases: set[bytes] = field(default_factory=set)
+    leases: dict[bytes, tuple[Any, ...]] = field(default_factory=dict)
+    """Number, state, epoch and fence by work id."""
     work: dict[bytes, tuple[Any, ...]] = field(default_factory=dict)
     """Columns of `find_work` by work id."""
     work_ids: set[bytes] = field(default_factory=set)
@@ -102,7 +105,7 @@ class Known:
 
     def send(self, session: PostgresConnection) -> None:
         """Send the questions."""
-        self._answers = [(), (), ()]
+        self._answers = [(), (), (), ()]
         if self.asked_work:
             self._answers[0] = session.send(
                 BATCHES["known_work"], (Blobs(sorted(self.asked_work)),)
@@ -112,9 +115,16 @@ class Known:
             self._answers[1] = session.send(BATCHES["known_inputs"], (digests,))
             self._answers[2] = session.send(BATCHES["known_artefacts"], (digests,))
 
+        if self.asked_leases:
+            leases = Blobs(sorted(self.asked_leases))
+            self._answers[3] = session.send(BATCHES["known_leases"], (leases,))
+
     def read(self) -> None:
         """Read the answers."""
-        work, inputs, shown = self._answers
+        work, inputs, shown, leases = self._answers
+        for work_id, *columns in leases:
+            self.leases[work_id] = tuple(columns)
+            self.ids_of_rows[columns[0]] = work_id
         for work_id, *columns in work:
             self.work[work_id] = tuple(columns)
             self.work_ids.add(work_id)
@@ -135,8 +145,8 @@ class Known:
                 )
                 if operation.follow_up is not None:
                     self.asked_work.add(bytes.fromhex(operation.follow_up.work_id))
-            case Release() | Defer() | Blame():
-                self.asked_work.add(bytes.fromhex(operation.work_id))
+            case Release():
+                self.asked_leases.add(bytes.fromhex(operation.work_id))
             case Admit():
                 self.asked_work.update(bytes.fromhex(entry.work_id) for entry in operation.entries)
                 self.asked_inputs.update(
@@ -210,6 +220,7 @@ class PostgresTurn(Turn):
         """The row is about to change: what was read of it is no longer true."""
         work_id = self._known.ids_of_rows.get(work)  # type: ignore[call-overload]
         self._known.work.pop(work_id, None)
+        self._known.leases.pop(work_id, None)
 
     # ---- what is written ------------------------------------------------------------------------
 
@@ -268,10 +279,10 @@ class PostgresTurn(Turn):
 
     def give_back(self, work_id: WorkId, token: FencingToken) -> bool:
         """Make a leased row pending; return whether this token held it."""
-        row = self._known.work.get(bytes.fromhex(work_id))
+        row = self._known.leases.get(bytes.fromhex(work_id))
         if row is None:
             return super().give_back(work_id, token)
-        work, state, epoch, fence = row[:4]
+        work, state, epoch, fence = row
         if state != "leased" or (epoch, fence) != (token.epoch, token.fence):
             return False
         self._forget(work)
@@ -287,6 +298,7 @@ class PostgresTurn(Turn):
     def take_over(self, coordinator: int) -> int:
         """Make all rows pending that a coordinator leased: what was read of them is not true."""
         self._known.work.clear()
+        self._known.leases.clear()
         return super().take_over(coordinator)
 
     def change_one(self, statement: str, values: tuple[object, ...]) -> None:

@@ -74,7 +74,7 @@ _CONFLICT_PAUSE_S: Final = 0.002
 class Scope(enum.Enum):
     """What a transaction holds from its beginning."""
 
-    SHARED = "begin_shared"
+    SHARED = "turn_start"
     ORDERED = "begin_ordered"
     ALONE = "begin_alone"
 
@@ -233,16 +233,18 @@ class PostgresWriter(RowLedger):
         ownership, keys = self._ownership, self._ownership.keys
         is_ordered = attempt.scope is not Scope.SHARED
         session.send(_BEGIN, ())
-        locks = (keys.fence, keys.order) if is_ordered else (keys.fence,)
-        session.send(BATCHES[attempt.scope.value], locks)
-        start = session.send(BATCHES["turn_start"], ())
+        if is_ordered:
+            session.send(BATCHES[attempt.scope.value], (keys.fence, keys.order))
+        # Without the order it may look before it has the fence: that the epoch is still this one is
+        # looked at again when the turn is numbered.
+        start = session.send(BATCHES["turn_start"], (keys.fence,))
         if is_ordered:
             heads = session.send(BATCHES["turn_heads"], ())
             coverage = session.send(BATCHES["coverage_after"], (self._standing.decisions,))
         if ask is not None:
             ask(session)
         session.settle()
-        epoch, backend, self._wall, *where = _the_row(start.fetchone())
+        epoch, backend, self._wall, *where = _the_row(start.fetchone())[1:]
         if epoch != self._epoch:
             raise lost_to_another(ownership, epoch)
         if backend != ownership.backend:
@@ -324,6 +326,7 @@ class PostgresWriter(RowLedger):
             self._come_back(None)
         except BusyError as lost:
             self._broken = lost
+            raise lost from error
 
     def _come_back(self, attempt: Attempt[Any] | None) -> bool:
         """Write through a new session; return whether the attempt is durable after all."""

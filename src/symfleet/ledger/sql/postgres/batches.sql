@@ -1,8 +1,5 @@
 -- How a turn begins, what it asks before its operations, and how it writes many rows at once.
 
--- name: begin_shared
-SELECT pg_advisory_xact_lock_shared(?)
-
 -- name: begin_ordered
 SELECT pg_advisory_xact_lock_shared(?), pg_advisory_xact_lock(?)
 
@@ -10,16 +7,17 @@ SELECT pg_advisory_xact_lock_shared(?), pg_advisory_xact_lock(?)
 SELECT pg_advisory_xact_lock(?), pg_advisory_xact_lock(?)
 
 -- name: turn_start
-SELECT coalesce(e.epoch, 0), pg_backend_pid()::bigint,
+SELECT pg_advisory_xact_lock_shared(?), coalesce(e.epoch, 0), pg_backend_pid()::bigint,
     extract(epoch FROM clock_timestamp())::float8, coalesce(e.quiescent, 0), e.reason,
     (SELECT coalesce(max(artefact), 0) FROM artefacts),
     (SELECT array_agg(a.coordinator) FROM acks AS a WHERE a.epoch = e.epoch),
     (SELECT string_agg(k.sink || ':' || k.published_upto, ',') FROM sinks AS k
         WHERE k.epoch = e.epoch),
     s.pending + x.pending, s.leased + x.leased, s.done + x.done, s.deferred + x.deferred,
-    s.poisoned + x.poisoned, s.suspects + x.suspects, s.changes + x.changes, s.corpus +
-    x.corpus, s.crashes + x.crashes, s.hangs + x.hangs
-FROM standing AS s CROSS JOIN (SELECT coalesce(sum(pending), 0)::bigint AS pending, coalesce(sum(leased), 0)::bigint AS leased,
+    s.poisoned + x.poisoned, s.suspects + x.suspects, s.changes + x.changes,
+    s.corpus + x.corpus, s.crashes + x.crashes, s.hangs + x.hangs
+FROM standing AS s CROSS JOIN (SELECT
+    coalesce(sum(pending), 0)::bigint AS pending, coalesce(sum(leased), 0)::bigint AS leased,
     coalesce(sum(done), 0)::bigint AS done, coalesce(sum(deferred), 0)::bigint AS deferred,
     coalesce(sum(poisoned), 0)::bigint AS poisoned, coalesce(sum(suspects), 0)::bigint AS suspects,
     coalesce(sum(changes), 0)::bigint AS changes, coalesce(sum(corpus), 0)::bigint AS corpus,
@@ -38,6 +36,9 @@ LEFT JOIN LATERAL (SELECT decision, chain, epoch FROM decisions ORDER BY decisio
 
 -- name: coverage_after
 SELECT edges FROM coverage WHERE decision > ? ORDER BY decision
+
+-- name: known_leases
+SELECT work_id, work, state, epoch, fence FROM work WHERE work_id = ANY (?::bytea[])
 
 -- name: known_work
 SELECT w.work_id, w.work, w.state, w.epoch, w.fence, w.coordinator, w.input, w.suspect, w.decision,
@@ -104,29 +105,30 @@ SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::bigint[]
 ON CONFLICT (epoch, coordinator, name, reason) DO UPDATE SET amount = faults.amount + excluded.amount
 
 -- name: add_standing
-UPDATE standing SET pending = pending + ?, leased = leased + ?, done = done + ?, deferred =
-    deferred + ?, poisoned = poisoned + ?, suspects = suspects + ?, changes = changes + ?,
-    corpus = corpus + ?, crashes = crashes + ?, hangs = hangs + ?
+UPDATE standing SET pending = pending + ?, leased = leased + ?, done = done + ?,
+    deferred = deferred + ?, poisoned = poisoned + ?, suspects = suspects + ?,
+    changes = changes + ?, corpus = corpus + ?, crashes = crashes + ?, hangs = hangs + ?
 
 -- name: add_share
-UPDATE coordinators SET pending = pending + ?, leased = leased + ?, done = done + ?, deferred =
-    deferred + ?, poisoned = poisoned + ?, suspects = suspects + ?, changes = changes + ?,
-    corpus = corpus + ?, crashes = crashes + ?, hangs = hangs + ?, turn = ?
-WHERE nonce = ? AND lost = 0
+UPDATE coordinators SET pending = pending + ?, leased = leased + ?, done = done + ?,
+    deferred = deferred + ?, poisoned = poisoned + ?, suspects = suspects + ?,
+    changes = changes + ?, corpus = corpus + ?, crashes = crashes + ?, hangs = hangs + ?, turn = ?
+WHERE nonce = ? AND lost = 0 AND ? = (SELECT max(epoch) FROM epochs)
 
 -- name: fold_shares
-UPDATE standing AS s SET pending = s.pending + x.pending, leased = s.leased + x.leased, done =
-    s.done + x.done, deferred = s.deferred + x.deferred, poisoned = s.poisoned + x.poisoned,
-    suspects = s.suspects + x.suspects, changes = s.changes + x.changes, corpus = s.corpus +
-    x.corpus, crashes = s.crashes + x.crashes, hangs = s.hangs + x.hangs
-FROM (SELECT coalesce(sum(pending), 0)::bigint AS pending, coalesce(sum(leased), 0)::bigint AS leased,
+UPDATE standing AS s SET pending = s.pending + x.pending, leased = s.leased + x.leased,
+    done = s.done + x.done, deferred = s.deferred + x.deferred,
+    poisoned = s.poisoned + x.poisoned, suspects = s.suspects + x.suspects,
+    changes = s.changes + x.changes, corpus = s.corpus + x.corpus,
+    crashes = s.crashes + x.crashes, hangs = s.hangs + x.hangs
+FROM (SELECT
+    coalesce(sum(pending), 0)::bigint AS pending, coalesce(sum(leased), 0)::bigint AS leased,
     coalesce(sum(done), 0)::bigint AS done, coalesce(sum(deferred), 0)::bigint AS deferred,
     coalesce(sum(poisoned), 0)::bigint AS poisoned, coalesce(sum(suspects), 0)::bigint AS suspects,
     coalesce(sum(changes), 0)::bigint AS changes, coalesce(sum(corpus), 0)::bigint AS corpus,
     coalesce(sum(crashes), 0)::bigint AS crashes, coalesce(sum(hangs), 0)::bigint AS hangs
     FROM coordinators WHERE coordinator > 0 AND epoch = ?) AS x
 
--- name: clear_shares
-UPDATE coordinators SET pending = 0, leased = 0, done = 0, deferred = 0, poisoned = 0, suspects
-    = 0, changes = 0, corpus = 0, crashes = 0, hangs = 0
-WHERE coordinator > 0 AND epoch = ?
+-- name: take_turn
+UPDATE coordinators SET turn = ?, epoch = ?
+WHERE nonce = ? AND ? = (SELECT coalesce(max(epoch), 0) FROM epochs)

@@ -9,6 +9,7 @@ SELECT current_setting('server_version_num')::bigint, current_setting('fsync'),
 SELECT set_config('synchronous_commit', 'on', false),
     set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
     set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),
+    set_config('plan_cache_mode', 'force_generic_plan', false),
     set_config('jit', 'off', false), set_config('client_min_messages', 'warning', false),
     set_config('lock_timeout', '30s', false), set_config('client_encoding', 'UTF8', false),
     set_config('search_path', ?, false)
@@ -115,11 +116,13 @@ UPDATE coordinators SET lost = 1 WHERE epoch = ? AND coordinator = ?
 INSERT INTO coordinators (nonce, coordinator, epoch, host, pid, backend, since_wall, lost)
 VALUES (?, ?, ?, '', 0, 0, extract(epoch FROM clock_timestamp()), 1)
 
+-- name: clear_shares
+UPDATE coordinators SET pending = 0, leased = 0, done = 0, deferred = 0, poisoned = 0,
+    suspects = 0, changes = 0, corpus = 0, crashes = 0, hangs = 0
+WHERE coordinator > 0 AND epoch = ?
+
 -- name: bound_idleness
 SELECT set_config('idle_in_transaction_session_timeout', '6s', false)
-
--- name: take_turn
-UPDATE coordinators SET turn = ?, epoch = ? WHERE nonce = ?
 
 -- name: server_time
 SELECT extract(epoch FROM clock_timestamp())::float8
