@@ -26,6 +26,7 @@ from symfleet.protocol.knowledge import version_or_none
 from symfleet.protocol.messages import (
     NO_PLACE,
     Accepted,
+    Beat,
     Hello,
     Message,
     Part,
@@ -61,6 +62,7 @@ TABLE: Final[dict[type[Message], tuple[frozenset[WorkerPhase], str]]] = {
     Refused: (_MEMBER, "refused"),
     WorkerFault: (_MEMBER, "fault"),
     StopAck: (_ANY, "stop_ack"),
+    Beat: (_MEMBER, "beat"),
 }
 
 
@@ -375,6 +377,9 @@ class Intake:
             self._core.outbox.fault("quarantined_frames", "stale")
             self._core.violation(worker.rank, "frame of a delivery that is not in flight", slot)
         return None
+
+    def _on_beat(self, worker: WorkerRecord, header: Header, beat: Beat) -> None:
+        """It was heard: that is all."""
 
     def _on_evidence(self, worker: WorkerRecord, header: Header, _: Started | Progress) -> None:
         found = self._delivery(worker, header)

@@ -252,7 +252,8 @@ class Knowledge(Message, frozen=True, tag="knowledge"):
 
 
 class Beat(Message, frozen=True, tag="beat"):
-    """The coordinator lives; sent when nothing else was for a while (root_silence_s)."""
+    """The sender lives. A coordinator sends it when it has sent nothing else for a while
+    (root_silence_s); a worker answers it, so that each knows of the other."""
 
 
 class ResetSlot(Message, frozen=True, tag="reset_slot"):

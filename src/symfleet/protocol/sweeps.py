@@ -40,8 +40,8 @@ class Sweeps:
         """Times at which slots are to be looked at, soonest first. An entry that is not the one in
         `_armed` was overtaken by a sooner one."""
         self._armed: dict[SlotAddress, float] = {}
-        self._beat_at = self._hello_at = core.now
-        """No worker is to be told, or waited for, before these."""
+        self._beat_at = self._hello_at = self._silent_at = core.now
+        """No worker is to be told, waited for, or taken for dead before these."""
 
     # ---- before anything else in a turn -----------------------------------------------------
 
@@ -152,12 +152,24 @@ class Sweeps:
 
     def _watch_workers(self) -> None:
         core, wait_s = self._core, self._core.setup.knobs.hello_wait_s
-        if core.now < self._hello_at:
-            return
-        for worker in core.fleet.workers.values():
-            if worker.phase is WorkerPhase.EXPECTED and core.now >= worker.expected_at + wait_s:
-                self.give_up(worker)
-        self._hello_at = self._earliest(WorkerPhase.EXPECTED, "expected_at", wait_s)
+        if core.now >= self._hello_at:
+            for worker in core.fleet.in_phase(WorkerPhase.EXPECTED):
+                if core.now >= worker.expected_at + wait_s:
+                    self.give_up(worker)
+            self._hello_at = self._earliest(WorkerPhase.EXPECTED, "expected_at", wait_s)
+        if core.now >= self._silent_at:
+            # It answers beats. One that does not even do that has lost its host, or will find its
+            # coordinator silent and end.
+            for worker in core.fleet.in_phase(WorkerPhase.JOINED):
+                if core.now >= worker.heard_at + self._silence_s:
+                    self.give_up(worker)
+            self._silent_at = self._earliest(WorkerPhase.JOINED, "heard_at", self._silence_s)
+
+    @property
+    def _silence_s(self) -> float:
+        """After this long without a word a worker is dead. Slots are parked before."""
+        knobs = self._core.setup.knobs
+        return knobs.delivery_silence_s + knobs.root_silence_s
 
     def give_up(self, worker: WorkerRecord) -> None:
         """A rank answers nothing: take back what it has, and have it ended."""
@@ -188,7 +200,10 @@ class Sweeps:
         self._beat_at = self._earliest(WorkerPhase.JOINED, "told_at", every_s)
 
     def _earliest(
-        self, phase: WorkerPhase, since: Literal["told_at", "expected_at"], wait_s: float
+        self,
+        phase: WorkerPhase,
+        since: Literal["told_at", "expected_at", "heard_at"],
+        wait_s: float,
     ) -> float:
         """Return a time before which no worker of a phase has waited so long. One that comes into
         the phase later waits from then on."""
@@ -239,6 +254,7 @@ class Sweeps:
             if worker.phase is WorkerPhase.JOINED:
                 beat_s = knobs.root_silence_s / _BEATS_PER_SILENCE
                 assert self._beat_at <= max(core.now, worker.told_at) + beat_s
+                assert self._silent_at <= max(core.now, worker.heard_at) + self._silence_s
             elif worker.phase is WorkerPhase.EXPECTED:
                 assert self._hello_at <= max(core.now, worker.expected_at + knobs.hello_wait_s)
 
@@ -247,6 +263,7 @@ class Sweeps:
         yield self._audit_at
         yield self._beat_at
         yield self._hello_at
+        yield self._silent_at
         if self._alarms:
             yield self._alarms[0][0]
         for slot in self._core.fleet.unwatched.values():

@@ -248,7 +248,7 @@ class Worker:
                     self._knowledge = max(self._knowledge, version)
                     self._actions.append(TellKnowledge(edges))
             case Beat():
-                pass
+                self._emit(Beat())
             case ResetSlot():
                 slot = self._slot(header)
                 if slot is not None:

@@ -12,12 +12,17 @@ from symfleet.testing.coordinator_bench import CoordinatorBench, Delivered, Turn
 from symfleet.types import WorkState
 
 SILENCE_S = 30.0
+ROOT_SILENCE_S = 15.0
 
 
 def released(turns: list[Turn]) -> list[tuple[str, bool]]:
     return [
         (op.cause, op.ran) for turn in turns for op in turn.operations if isinstance(op, Release)
     ]
+
+
+def given_up(turns: list[Turn]) -> list[int]:
+    return [a.rank for turn in turns for a in turn.actions if isinstance(a, GiveUpRank)]
 
 
 def working(prefetch: int = 0, workers: int = 1) -> tuple[CoordinatorBench, list[Delivered]]:
@@ -42,6 +47,7 @@ def test_silence_rolls_back_parks_and_later_resets_the_slot() -> None:
     assert released(turns) == [("prefetched", False), ("silence", True)]
     assert bench.machine.view().slots[0].state == "parked"
     assert not [turn for turn in turns if turn.works], "a parked slot gets nothing"
+    bench.turn(bench.frame(Beat()))
     turns = bench.wait(SILENCE_S)
     assert [message for turn in turns for message in turn.of(ResetSlot)] == [ResetSlot()]
     bench.lives[1, 0] = 5
@@ -140,8 +146,32 @@ def test_a_worker_that_never_says_hello_is_given_up() -> None:
     bench.scan = False
     bench.turn(bench.hello(1))
     bench.turn(bench.ready(None))
-    turns = bench.wait(121.0)
-    assert [a.rank for turn in turns for a in turn.actions if isinstance(a, GiveUpRank)] == [2]
+    turns = []
+    for _ in range(11):
+        turns += bench.wait(11.0)
+        turns.append(bench.turn(bench.frame(Beat())))
+    assert given_up(turns) == [2]
+
+
+@pytest.mark.guarantee("J6")
+def test_a_worker_that_answers_no_beat_is_dead_and_its_work_goes_to_others() -> None:
+    bench, works = working(workers=2)
+    bench.turn(bench.frame(Progress(1), token=works[0].token))
+    assert not given_up(bench.wait(SILENCE_S + ROOT_SILENCE_S - 1))
+    assert given_up(bench.wait(2.0)) == [1, 2]
+
+
+def test_a_worker_without_work_that_answers_beats_is_never_given_up() -> None:
+    bench = CoordinatorBench(workers=1)
+    bench.scan = False
+    bench.turn(bench.hello())
+    bench.turn(bench.ready(None))
+    for _ in range(40):
+        turns = bench.wait(SILENCE_S)
+        assert [message for turn in turns for message in turn.of(Beat)], "it is asked"
+        assert not given_up(turns)
+        bench.turn(bench.frame(Beat()))
+    assert bench.faults() == {}
 
 
 def test_a_late_turn_moves_every_deadline_and_sweeps_nothing() -> None:

@@ -329,6 +329,7 @@ def test_a_silent_or_dead_coordinator_ends_the_worker() -> None:
     for _ in range(6):
         assert not [a for a in bench.wait(10.0) if isinstance(a, Leave)]
         bench.step(bench.frame(Beat(), slot=None))
+        assert [m for _, m in bench.said()] == [Beat()], "each knows of the other"
     actions = bench.wait(16.0)
     assert KillExecutor(0) in actions
     assert [a.exit_code for a in actions if isinstance(a, Leave)] == [69]
