@@ -153,6 +153,8 @@ class Coordinator:
             self._sweeps.run()
             while self._settlement.to_reset:
                 self._sweeps.reset(self._settlement.to_reset.pop())
+        elif drained:
+            self._sweeps.end_silent()
         self._sweeps.beat()
         self._dispatch.claim()
         self._vote.begin_turn()
@@ -214,8 +216,10 @@ class Coordinator:
             deadlines.append(self._core.now)  # answers led to operations of the next turn
         if self._core.ending is None:
             deadlines += (*self._sweeps.deadlines(), *self._vote.deadlines())
-        elif self._shutdown.phase is RunPhase.RUNNING:
-            deadlines.append(self._core.now)
+        else:
+            deadlines.append(self._sweeps.silent_at)
+            if self._shutdown.phase is RunPhase.RUNNING:
+                deadlines.append(self._core.now)
         return self._timeline.expect(self._core.now, min(deadlines, default=None))
 
     @property

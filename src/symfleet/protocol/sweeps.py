@@ -40,7 +40,7 @@ class Sweeps:
         """Times at which slots are to be looked at, soonest first. An entry that is not the one in
         `_armed` was overtaken by a sooner one."""
         self._armed: dict[SlotAddress, float] = {}
-        self._beat_at = self._hello_at = self._silent_at = core.now
+        self._beat_at = self._hello_at = self.silent_at = core.now
         """No worker is to be told, waited for, or taken for dead before these."""
 
     # ---- before anything else in a turn -----------------------------------------------------
@@ -73,6 +73,7 @@ class Sweeps:
             self._watch(slot)
             self._arm(slot)
         self._watch_workers()
+        self.end_silent()
         self._watch_capacity()
 
     def _arm(self, slot: Slot) -> None:
@@ -152,18 +153,23 @@ class Sweeps:
 
     def _watch_workers(self) -> None:
         core, wait_s = self._core, self._core.setup.knobs.hello_wait_s
-        if core.now >= self._hello_at:
-            for worker in core.fleet.in_phase(WorkerPhase.EXPECTED):
-                if core.now >= worker.expected_at + wait_s:
-                    self.give_up(worker)
-            self._hello_at = self._earliest(WorkerPhase.EXPECTED, "expected_at", wait_s)
-        if core.now >= self._silent_at:
-            # It answers beats. One that does not even do that has lost its host, or will find its
-            # coordinator silent and end.
-            for worker in core.fleet.in_phase(WorkerPhase.JOINED):
-                if core.now >= worker.heard_at + self._silence_s:
-                    self.give_up(worker)
-            self._silent_at = self._earliest(WorkerPhase.JOINED, "heard_at", self._silence_s)
+        if core.now < self._hello_at:
+            return
+        for worker in core.fleet.in_phase(WorkerPhase.EXPECTED):
+            if core.now >= worker.expected_at + wait_s:
+                self.give_up(worker)
+        self._hello_at = self._earliest(WorkerPhase.EXPECTED, "expected_at", wait_s)
+
+    def end_silent(self) -> None:
+        """Take a worker for dead that does not even answer beats: it has lost its host, or will
+        find its coordinator silent and end."""
+        core = self._core
+        if core.now < self.silent_at:
+            return
+        for worker in core.fleet.in_phase(WorkerPhase.JOINED):
+            if core.now >= worker.heard_at + self._silence_s:
+                self.give_up(worker)
+        self.silent_at = self._earliest(WorkerPhase.JOINED, "heard_at", self._silence_s)
 
     @property
     def _silence_s(self) -> float:
@@ -254,7 +260,7 @@ class Sweeps:
             if worker.phase is WorkerPhase.JOINED:
                 beat_s = knobs.root_silence_s / _BEATS_PER_SILENCE
                 assert self._beat_at <= max(core.now, worker.told_at) + beat_s
-                assert self._silent_at <= max(core.now, worker.heard_at) + self._silence_s
+                assert self.silent_at <= max(core.now, worker.heard_at) + self._silence_s
             elif worker.phase is WorkerPhase.EXPECTED:
                 assert self._hello_at <= max(core.now, worker.expected_at + knobs.hello_wait_s)
 
@@ -263,7 +269,7 @@ class Sweeps:
         yield self._audit_at
         yield self._beat_at
         yield self._hello_at
-        yield self._silent_at
+        yield self.silent_at
         if self._alarms:
             yield self._alarms[0][0]
         for slot in self._core.fleet.unwatched.values():

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from symfleet.protocol.events import GiveUpRank, RankLost
-from symfleet.protocol.messages import NO_PLACE, Beat, Progress, Refused, ResetSlot, Started
+from symfleet.protocol.events import GiveUpRank, RankLost, StopRequested
+from symfleet.protocol.messages import (
+    NO_PLACE,
+    Beat,
+    Progress,
+    Refused,
+    ResetSlot,
+    Started,
+    StopAck,
+)
 from symfleet.protocol.operations import Release
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import CoordinatorBench, Delivered, Turn
@@ -159,6 +167,17 @@ def test_a_worker_that_answers_no_beat_is_dead_and_its_work_goes_to_others() -> 
     bench.turn(bench.frame(Progress(1), token=works[0].token))
     assert not given_up(bench.wait(SILENCE_S + ROOT_SILENCE_S - 1))
     assert given_up(bench.wait(2.0)) == [1, 2]
+
+
+@pytest.mark.guarantee("Q4")
+def test_the_end_does_not_wait_its_whole_grace_for_a_dead_worker() -> None:
+    bench, _ = working(workers=2)
+    bench.turn(StopRequested("enough", 0, 0.0))
+    bench.turn(bench.frame(StopAck(1), slot=None, rank=1))
+    turns = bench.wait(SILENCE_S + ROOT_SILENCE_S + 1)
+    turns = [turn for turn in turns if turn.actions]
+    assert given_up(turns) == [2]
+    assert turns[-1].finish is not None
 
 
 def test_a_worker_without_work_that_answers_beats_is_never_given_up() -> None:
