@@ -129,7 +129,7 @@ def test_an_error_of_the_root_is_told_and_not_tried_again(
         stage.play(BEAT + outcome + "os.kill(os.getpid(), signal.SIGKILL)")
     assert caught.value.where == "row 7"
     assert stage.launches == 1
-    assert stage.listener.lines == ["2/3 workers acknowledged the end; not heard of: rank 2"]
+    assert stage.listener.lines == ["2/3 processes acknowledged the end; not heard of: rank 2"]
 
 
 def test_a_root_that_falls_silent_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

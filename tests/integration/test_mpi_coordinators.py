@@ -128,6 +128,31 @@ def test_e3_two_coordinators_measure_one_idle_window(make: Make) -> None:
     assert status.idle_window_s == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.guarantee("A1")
+@pytest.mark.guarantee("C9")
+@pytest.mark.guarantee("Q4")
+def test_e4_damage_that_any_coordinator_meets_ends_all_of_them_in_good_order(make: Make) -> None:
+    campaign = make("none", {f"seed{n:02}": b"%d" % n for n in range(30)}, seconds=0.3)
+    job = campaign.job(advanced=Advanced(prefetch=0))
+    started(campaign, job)
+    with campaign.reader() as reader:
+        last = list(reader.corpus())[-1]
+    campaign.tamper(
+        "UPDATE inputs SET data = ? WHERE digest = ?", [b"exchanged", bytes.fromhex(last)]
+    )
+    assert job.wait() == 70, job.story.read_text()
+    story = job.story.read_text()
+    assert last in story
+    assert "next epoch" not in story, "damage is not started again"
+    assert last not in campaign.runs()
+    with campaign.reader() as reader:
+        status = reader.status()
+    assert acks(status) == [(3, 3), (3, 3)]
+    assert status.epoch is not None
+    assert status.epoch.exit_code == 70
+    assert status.states[WorkState.DONE] == status.decisions
+
+
 def facts(campaign: ProgramCampaign) -> tuple[object, ...]:
     """Return what must not depend on who worked: sets, sums and decisions."""
     status = campaign.status()

@@ -44,12 +44,13 @@ def admit(opened: OpenedLedger, *inputs: bytes) -> list[Admission]:
     return entries
 
 
-def assert_refused(job: Job, *named: str) -> None:
-    """The story of one launch: it names what is damaged, stopped both workers, and was the last."""
+def assert_refused(job: Job, *named: str, others: int = 2) -> None:
+    """The story of one launch: it names what is damaged, ended all other processes, and was the
+    last."""
     story = job.story.read_text()
     for name in named:
         assert name in story, story
-    assert story.count("2/2 workers acknowledged the end") == 1, story
+    assert story.count(f"{others}/{others} processes acknowledged the end") == 1, story
     assert "next epoch" not in story, "damage is not started again"
 
 
@@ -167,9 +168,16 @@ def unpublished(
 @pytest.mark.guarantee("C4")
 @pytest.mark.guarantee("C9")
 @pytest.mark.guarantee("Q4")
-@pytest.mark.parametrize("name", ["NULL", "missing object row", *BAD_MANIFESTS])
+@pytest.mark.parametrize(
+    ("name", "coordinators"),
+    [
+        *((name, 1) for name in ("NULL", "missing object row", *BAD_MANIFESTS)),
+        ("NULL", 2),
+        ("another fence", 2),
+    ],
+)
 def test_e7_an_unpublished_decision_with_a_bad_manifest_ends_the_job(
-    unpublished: tuple[ProgramCampaign, DecisionRow], name: str
+    unpublished: tuple[ProgramCampaign, DecisionRow], name: str, coordinators: int
 ) -> None:
     """The forger hashes the chain again, so that nothing but the manifest itself tells."""
     campaign, first = unpublished
@@ -186,9 +194,12 @@ def test_e7_an_unpublished_decision_with_a_bad_manifest_ends_the_job(
                 bad = BAD_MANIFESTS[name](msgspec.msgpack.decode(first.manifest))
                 replace_manifest(connection, 1, msgspec.msgpack.encode(bad))
         before = path.read_bytes()
+        campaign.coordinators, campaign.slots = coordinators, 2 if coordinators == 1 else 6
         job = campaign.job()
         run(job, 70)
-        assert_refused(job, "work" if name == "missing object row" else "decision 1")
+        assert_refused(job, "decision 1", others=1 + coordinators)
+        if name == "missing object row":
+            assert input_id_of(b"A") in job.story.read_text()
         assert campaign.runs() == runs, "nothing was executed"
         assert path.read_bytes() == before, "the ledger keeps every byte"
     finally:

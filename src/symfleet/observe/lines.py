@@ -97,7 +97,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     if report.acks and not (epoch is not None and epoch.running):
         stopped = ", ".join(report.acks.values())
         missing = f"; not acknowledged: {', '.join(report.unacknowledged)}"
-        yield f"workers    {stopped} acknowledged" + (missing if report.unacknowledged else "")
+        yield f"slots      {stopped} acknowledged" + (missing if report.unacknowledged else "")
     found = faults_in(report.this_epoch)
     if found:
         yield "faults     " + ", ".join(f"{name} {count}" for name, count in found.items())

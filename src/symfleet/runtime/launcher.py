@@ -449,7 +449,7 @@ class Launch:
 
 def _farewells(said: plans.EpochOutcome) -> str:
     """Say how the workers of an epoch that never was have ended (Q4)."""
-    line = f"{said.workers - len(said.missing)}/{said.workers} workers acknowledged the end"
+    line = f"{said.workers - len(said.missing)}/{said.workers} processes acknowledged the end"
     if said.missing:
         line += "; not heard of: " + ", ".join(f"rank {rank}" for rank in said.missing)
     return line
