@@ -4,10 +4,12 @@ The baseline is what a job queue on a file system does for each record: write a 
 fsync it, rename it, fsync the folder. Both run in turn in the same process on the same disk, so
 that the ratio says something on any machine.
 
-    python benchmarks/ledger.py [--quick] [--folder DIR] [--json FILE] [--postgres]
+    python -m benchmarks.ledger [--quick] [--folder DIR] [--json FILE]
+                                [--postgres [--connections N]]
 
 With --postgres: the same turns on a private PostgreSQL server on that disk, against SQLite and
-against one row a transaction on the server.
+against one row a transaction on the server; and by N processes at once, each over its own
+connection, which share the cores with the server.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from benchmarks.ledger_writers import Load, rate_of_writers
 from symfleet.clock import SystemClock
 from symfleet.ledger import opener, postgres_opener
 from symfleet.ledger.postgres import PostgresLedger
@@ -276,7 +279,17 @@ def compared(figure: Figure, baseline: Figure) -> Figure:
     return Figure(**(asdict(figure) | {"against": baseline.name, "ratio": ratio}))
 
 
-def postgres_figures(folder: Path, repetitions: int, seconds: float) -> list[Figure]:
+def writers_rate(folder: Path, connections: int, load: Load, make: Make) -> float:
+    """Let processes write to a new ledger over their own connections; return rows per second."""
+    with owned(folder, 20_000, make) as ledger:
+        access = ledger.access()
+        assert access is not None
+        return rate_of_writers(access, connections, load)
+
+
+def postgres_figures(
+    folder: Path, repetitions: int, seconds: float, connections: int
+) -> list[Figure]:
     """Measure turns on a private server whose files are on the same disk."""
     bin_folder = programs()
     assert bin_folder is not None, "no PostgreSQL server is installed"
@@ -301,14 +314,25 @@ def postgres_figures(folder: Path, repetitions: int, seconds: float) -> list[Fig
                 lambda: rate_of_results(folder, seconds, batch, make),
             )
 
+        def together(what: str, unit: str, *, results: bool) -> Figure:
+            load = Load(BATCH, seconds, results)
+            return measured(
+                f"{what}, {BATCH} a turn, {connections} connections",
+                unit,
+                repetitions,
+                lambda: writers_rate(folder, connections, load, make),
+            )
+
         single, sqlite = moves("PostgreSQL", 1, make), moves("SQLite", BATCH, create)
         one, beside = results("PostgreSQL", 1, make), results("SQLite", BATCH, create)
         return [
             single,
             compared(moves("PostgreSQL", BATCH, make), single),
+            compared(together("claim + give back", "transitions/s", results=False), single),
             compared(sqlite, single),
             one,
             compared(results("PostgreSQL", BATCH, make), one),
+            compared(together("results", "results/s", results=True), one),
             compared(beside, one),
         ]
     finally:
@@ -320,13 +344,14 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one repetition of 0.7 s each")
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
     parser.add_argument("--postgres", action="store_true", help="measure a PostgreSQL server")
+    parser.add_argument("--connections", type=int, default=8, help="that write at once")
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     options = parser.parse_args()
     repetitions, seconds = (1, 0.7) if options.quick else (5, 4.0)
     folder = Path(tempfile.mkdtemp(prefix="ledger-benchmark-", dir=options.folder))
     if options.postgres:
         try:
-            figures = postgres_figures(folder, repetitions, seconds)
+            figures = postgres_figures(folder, repetitions, seconds, options.connections)
         finally:
             shutil.rmtree(folder)
         report(figures, options.json)
