@@ -608,6 +608,26 @@ def test_a_password_is_told_and_never_shown(
     peer.close()
 
 
+def test_a_role_without_any_right_but_its_own_schema_does_it_all(
+    tmp_path: Path, postgres: Cluster, admin: psycopg.Connection[Any]
+) -> None:
+    role = f"lowly_{secrets.token_hex(4)}"
+    admin.execute(f"CREATE ROLE {role} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE".encode())
+    admin.execute(f"CREATE DATABASE {role} OWNER {role}".encode())
+    row = replace(campaign_row(), campaign=CampaignId(secrets.token_hex(16)))
+    url = postgres.url_of(role, role)
+    ledger = postgres_opener.create(tmp_path, row, REQUEST, SystemClock(), url)
+    ledger.open_epoch(epoch_request())
+    ledger.register_source("seeds", "/s", "here")
+    peer = attached(ledger, 1)
+    admit(peer, b"a")
+    (lease,) = claim(peer, 1, 1)
+    assert one(ledger, TakeOver(1)) == TakenOver(1)
+    with pytest.raises(GivenUpError):
+        peer.run([decision(lease)])
+    ledger.close()
+
+
 def test_a_campaign_of_the_first_schema_goes_on(
     tmp_path: Path, postgres: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
