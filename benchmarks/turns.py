@@ -51,7 +51,7 @@ from symfleet.types import CampaignId, Epoch, Incarnation, Keep
 ROOT = Path(__file__).resolve().parent.parent
 BATCH = 64
 CHILD_BYTES = 1024
-ITEMS_A_SECOND = 40_000
+ITEMS_A_SECOND = 20_000
 CAMPAIGN = CampaignId("c1" * 16)
 KNOBS = Knobs()
 

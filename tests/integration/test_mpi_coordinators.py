@@ -153,6 +153,33 @@ def test_e4_damage_that_any_coordinator_meets_ends_all_of_them_in_good_order(mak
     assert status.states[WorkState.DONE] == status.decisions
 
 
+@pytest.mark.guarantee("C5")
+@pytest.mark.guarantee("C6")
+@pytest.mark.guarantee("C7")
+def test_e6_a_decision_whose_publication_was_cut_off_is_published_not_made_again(
+    make: Make,
+) -> None:
+    campaign = make("two", {"seed": b"seed"}, coordinators=1, slots=2, seconds=0.5)
+    job = campaign.job(env={"SYMFLEET_CRASH": "publish.written:2:stop"})
+    job.start()
+    until("two files are there", lambda: len(campaign.corpus_files()) == 2, 30)
+    (launcher,) = job.find(Role.LAUNCHER)
+    assert job.kill(launcher)
+    job.assert_nothing_left()
+    assert set(campaign.corpus_files().values()) == {b"seed", b"A"}
+    assert campaign.decisions() == 1
+    campaign.coordinators, campaign.slots = 2, 6
+    run(campaign.job())
+    status = campaign.status()
+    assert_at_rest(status)
+    assert (status.this_epoch.executed, status.total.executed) == (2, 3)
+    assert status.total.generated == 2
+    assert status.faults_this_epoch["redone_decisions"] == {"": 1}
+    assert campaign.runs().count(input_id_of(b"seed")) == 1, "the parent is not run again"
+    assert campaign.corpus_files() == {input_id_of(data): data for data in (b"seed", b"A", b"B")}
+    assert acks(status) == [(3, 3), (3, 3)]
+
+
 def facts(campaign: ProgramCampaign) -> tuple[object, ...]:
     """Return what must not depend on who worked: sets, sums and decisions."""
     status = campaign.status()
