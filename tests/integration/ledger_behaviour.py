@@ -46,6 +46,8 @@ from symfleet.protocol.operations import (
     SetSource,
     SinkRow,
     StoreInputs,
+    TakenOver,
+    TakeOver,
 )
 from symfleet.testing.ledgers import (
     ManualClock,
@@ -310,6 +312,69 @@ class LedgerBehaviour:
         assert answer == Audited(orphaned=(second.work_id,), unknown=(ghost[0],))
 
     # ---- decisions ------------------------------------------------------------------------------
+
+    @pytest.mark.guarantee("L2")
+    @pytest.mark.guarantee("C8")
+    def test_a_lost_coordinators_leases_are_taken_over_and_it_leases_nothing_more(
+        self, novel: Ledger
+    ) -> None:
+        admit(novel, b"one", b"two", b"three", b"four")
+        theirs = one(novel, Claim(1, 2))
+        assert isinstance(theirs, Claimed)
+        lost, decided = theirs.leases
+        ours = claim_one(novel)
+        decide(novel, decision(decided))
+        before = novel.run([CountFaults(0, ())])
+        after = novel.run([TakeOver(1)])
+        assert after.answers == (TakenOver(1),)
+        assert (before.pending, before.leased) == (1, 2)
+        assert (after.pending, after.leased, after.open_work) == (2, 1, 3)
+        assert after.changes > before.changes
+        assert one(novel, Release(lost.work_id, lost.token, "lost", ran=True)) == Changed(False)
+        assert decide(novel, decision(lost)).disposition == "stale"
+        assert "left the epoch" in refused(novel, Claim(1, 5))
+        again = claim(novel)
+        assert [lease.data for lease in again] == [b"one", b"four"]
+        assert again[0].token.fence > lost.token.fence
+        assert not again[0].suspect
+        assert decide(novel, decision(ours)).disposition == "completed"
+        assert one(novel, TakeOver(1)) == TakenOver(0)
+        assert novel.status().faults_this_epoch == {"leases_recovered": {"takeover": 1}}
+        assert list(novel.audit()) == []
+
+    @pytest.mark.guarantee("L6")
+    def test_a_coordinator_that_was_lost_takes_part_again_in_the_next_epoch(
+        self, store: Store
+    ) -> None:
+        ledger = store.create(Keep.NOVEL)
+        ledger.open_epoch(epoch_request())
+        ledger.register_source("seeds", "/seeds", "here")
+        admit(ledger, b"one")
+        one(ledger, Claim(1, 1))
+        one(ledger, TakeOver(1))
+        ledger = store.crash_and_open()
+        ledger.open_epoch(epoch_request(8))
+        answer = one(ledger, Claim(1, 1))
+        assert isinstance(answer, Claimed)
+        assert len(answer.leases) == 1
+
+    @pytest.mark.guarantee("L2")
+    def test_a_takeover_and_what_the_lost_one_still_said_may_share_a_turn(
+        self, novel: Ledger
+    ) -> None:
+        admit(novel, b"one", b"two")
+        theirs = one(novel, Claim(1, 2))
+        assert isinstance(theirs, Claimed)
+        first, second = theirs.leases
+        answers = novel.run(
+            [
+                Release(first.work_id, first.token, "given_back"),
+                TakeOver(1),
+                Release(second.work_id, second.token, "given_back"),
+            ]
+        ).answers
+        assert answers == (Changed(True), TakenOver(1), Changed(False))
+        assert list(novel.audit()) == []
 
     @pytest.mark.guarantee("C7")
     def test_a_decision_counts_once(self, novel: Ledger) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from symfleet.testing.fault_plan import FaultPlan
-from symfleet.testing.simulation import Outcome, Shape, simulate
+from symfleet.testing.simulated_epoch import Shape
+from symfleet.testing.simulation import Outcome, simulate
 
 SEEDS = 300
 BATCHES = 10

@@ -168,7 +168,7 @@ class Coordinator:
 
         `None`: there was nothing to run, or the transaction failed as a whole (see `fail`)."""
         core = self._core
-        if core.left:
+        if core.left and not self.finished:
             return self._leave()
         if answers is not None:
             core.outbox.settle(answers.answers)
@@ -326,5 +326,5 @@ class Coordinator:
         assert set(state_ids) == core.frontier.states.keys(), "L3: nothing else is held"
         assert all(token in {d.token for d in listed} for token in self._dispatch.flips.values())
         assert all(count >= 0 for count in core.outbox.totals.values()), "D8"
-        if self.finished and not control:
+        if self.finished and not control and not core.left:
             assert not work_ids, "Q4: nothing is held at the end"

@@ -269,6 +269,7 @@ class Worker:
             return
         self._welcomed = True
         self._hello_at = None
+        self._heard(now)  # from now on it is to be heard often
         timing = Timing(
             welcome.progress_s, welcome.repeat_s, welcome.hard_limit_s, welcome.prefetch + 1
         )

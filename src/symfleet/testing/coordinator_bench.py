@@ -107,7 +107,8 @@ class Turn:
 
 
 class CoordinatorBench:
-    """See the module's text. `lives` has the incarnation of each slot."""
+    """See the module's text. `lives` has the incarnation of each slot. `peers`: ranks of the other
+    coordinators; `orphans`: ranks of the workers of the last of them."""
 
     def __init__(  # noqa: PLR0913 - each has a default; a test names what it needs
         self,
@@ -120,6 +121,7 @@ class CoordinatorBench:
         accept_faults: bool = False,
         number: int = 0,
         peers: tuple[int, ...] = (),
+        orphans: tuple[int, ...] = (),
         ledger: MemoryLedger | None = None,
     ) -> None:
         self.clock = FakeClock()
@@ -136,13 +138,15 @@ class CoordinatorBench:
         self.source = self.ledger.register_source("seeds", "/seeds", "host")
         self.sink: SinkRow = self.ledger.register_sink(SinkKind.CORPUS, "/corpus", "host")
         self.epoch: Epoch = opening.epoch
+        others = [other for other in range(1 + len(peers)) if other != number]
         self.setup = CoordinatorSetup(
             campaign=CAMPAIGN,
             epoch=opening.epoch,
             number=number,
             rank=0,
             peers=tuple(
-                Peer(other, rank) for other, rank in enumerate(peers, start=0 if number else 1)
+                Peer(other, rank, orphans if rank == peers[-1] else ())
+                for other, rank in zip(others, peers, strict=True)
             ),
             incarnation=Incarnation(99),
             secret=bytes(31) + bytes([opening.epoch]),
@@ -160,10 +164,12 @@ class CoordinatorBench:
         self.machine = Coordinator(self.setup, self.clock.monotonic())
         self.codecs = {
             rank: Codec(CAMPAIGN, opening.epoch, rank, self.knobs.frame_bytes)
-            for rank in (0, *self.ranks, *peers)
+            for rank in (0, *self.ranks, *peers, *orphans)
         }
         self.lives = {
-            (rank, slot): 1000 * rank + slot for rank in self.ranks for slot in range(slots)
+            (rank, slot): 1000 * rank + slot
+            for rank in (*self.ranks, *orphans)
+            for slot in range(slots)
         }
         self.send_fails: Callable[[DispatchToken], bool] = lambda _: False
         self.fail_operations: tuple[type[Operation], ...] = ()

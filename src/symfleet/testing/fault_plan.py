@@ -29,6 +29,10 @@ class FaultPlan:
     """Chance per turn, at one of its crash points."""
     power_cut: float = 0.0
     """Chance that a coordinator's death is a power cut."""
+    peer_dies: float = 0.0
+    """Chance per turn of a coordinator that is not the root, at one of its crash points."""
+    peer_pauses: float = 0.0
+    """Chance per turn that such a one stops, for longer than it takes to be given up or not."""
     partial_intake: float = 0.0
     """Chance that a turn leaves frames in the transport."""
     until_s: float = 120.0
@@ -63,6 +67,8 @@ class FaultPlan:
             partial_intake=chance(0.3),
             until_s=120.0,
             budget=draw.randrange(1, 25),
+            peer_dies=chance(0.02),
+            peer_pauses=chance(0.02),
         )
 
     def without_restarts(self) -> FaultPlan:

@@ -10,7 +10,21 @@ from collections.abc import Sequence
 
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.protocol.messages import Work
-from symfleet.protocol.operations import Decide, Decided, Operation, TurnAnswers
+from symfleet.protocol.operations import (
+    Blame,
+    Blamed,
+    Changed,
+    Claim,
+    Claimed,
+    Decide,
+    Decided,
+    Defer,
+    Operation,
+    Release,
+    TakenOver,
+    TakeOver,
+    TurnAnswers,
+)
 from symfleet.types import DispatchToken, InputId, WorkId
 
 
@@ -21,6 +35,7 @@ class Oracle:
         self.tokens: set[DispatchToken] = set()
         self.decided: dict[WorkId, int] = {}
         self._asked: dict[WorkId, Decide] = {}
+        self._holders: dict[WorkId, int] = {}
 
     @property
     def cut_off(self) -> set[InputId]:
@@ -46,14 +61,31 @@ class Oracle:
         if answers is None:
             return
         for operation, answer in zip(operations, answers.answers, strict=True):
-            if not isinstance(operation, Decide) or not isinstance(answer, Decided):
-                continue
-            if answer.disposition == "completed":
-                assert operation.work_id not in self.decided, "C7: decided twice"
-                self.decided[operation.work_id] = answer.decision
+            match operation, answer:
+                case Claim(coordinator), Claimed(leases):
+                    for lease in leases:
+                        assert lease.work_id not in self._holders, "L1: an item has two holders"
+                        assert lease.work_id not in self.decided, "C2: decided work was leased"
+                        self._holders[lease.work_id] = coordinator
+                case Decide(work_id), Decided("completed", number):
+                    assert work_id in self._holders, "L2: decided by one who does not hold it"
+                    assert work_id not in self.decided, "C7: decided twice"
+                    self.decided[work_id] = number
+                    del self._holders[work_id]
+                case ((Release() | Defer() | Blame()), (Changed(True) | Blamed(True))):
+                    del self._holders[operation.work_id]
+                case TakeOver(coordinator), TakenOver():
+                    self._holders = {
+                        work_id: holder
+                        for work_id, holder in self._holders.items()
+                        if holder != coordinator
+                    }
+                case _:
+                    pass
 
     def recount(self, ledger: MemoryLedger) -> None:
         """After a crash: what is durable is what the ledger says."""
+        self._holders.clear()
         self.decided = {row.work_id: row.number for row in ledger.decisions()}
 
     def final(

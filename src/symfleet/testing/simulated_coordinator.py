@@ -1,9 +1,11 @@
 """A coordinator process in a simulation: the real machine over the memory ledger, with the crash
-points of a turn."""
+points of a turn. The root's turns are direct; another's go to the owner and back, and may find
+that nobody takes them any more."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, assert_never
 
 from symfleet.protocol.codec import Codec, Frame
@@ -17,6 +19,7 @@ from symfleet.protocol.events import (
     GiveUpRank,
     Note,
     Publish,
+    RankLost,
     Scan,
     ScanFinished,
     Send,
@@ -25,7 +28,7 @@ from symfleet.protocol.events import (
     SourceBatch,
 )
 from symfleet.protocol.messages import Work
-from symfleet.protocol.operations import SinkRow
+from symfleet.protocol.operations import SinkRow, TurnAnswers
 from symfleet.protocol.setup import CoordinatorSetup
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 _STEP_S: Final = 1e-4
 _PUBLISH_S: Final = 0.02
 _SCAN_S: Final = 0.02
+_ROOT_PAUSE_S: Final = 40.0
+_PEER_PAUSE_S: Final = 90.0
 
 
 class Crash(Exception):
@@ -41,9 +46,9 @@ class Crash(Exception):
 
 
 class SimulatedCoordinator:
-    """The root of one epoch."""
+    """One coordinator of one epoch. `sink`: what it publishes (the root's alone)."""
 
-    def __init__(self, world: Simulation, setup: CoordinatorSetup, sink: SinkRow) -> None:
+    def __init__(self, world: Simulation, setup: CoordinatorSetup, sink: SinkRow | None) -> None:
         self.alive = True
         self.finish: Finish | None = None
         self.setup = setup
@@ -51,15 +56,18 @@ class SimulatedCoordinator:
         self._world = world
         self._draw = random.Random(world.draw.random())
         self._inbox: list[CoordinatorEvent] = []
-        self._paused_until = 0.0
+        self.paused_until = 0.0
+        self._commits = False
+        """Its turn is with the owner; it hears nobody else."""
         self._wake_at: float | None = None
         self._sink = sink
-        self._published = sink.published_upto
+        self._published = sink.published_upto if sink is not None else 0
         self._publishing: int | None = None
         self._codec = Codec(setup.campaign, setup.epoch, setup.rank, setup.knobs.frame_bytes)
         self.machine = Coordinator(setup, world.now)
         self.notes: list[Note] = []
-        self._scan(setup.sources[0].source, 0)
+        for source in setup.sources:
+            self._scan(source.source, 0)
         self._wake(world.now + _STEP_S)
 
     def deliver(self, event: CoordinatorEvent) -> None:
@@ -77,35 +85,70 @@ class SimulatedCoordinator:
         if not self.alive or self._wake_at != at:
             return
         self._wake_at = None
-        if self._world.now < self._paused_until:
-            self._wake(self._paused_until)
+        if self._commits:
             return
-        plan = self._world.plan
-        if self._draw.random() < plan.coordinator_pauses and self._world.spend("root pauses"):
-            self._paused_until = self._world.now + self._draw.random() * 40
+        if self._world.now < self.paused_until:
+            self._wake(self.paused_until)
+            return
+        self._pause()
+        self._guard(self._turn)
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it owns the ledger."""
+        return self.setup.number == 0
+
+    def _pause(self) -> None:
+        world, plan, chance = self._world, self._world.plan, self._draw.random()
+        if self.is_root and chance < plan.coordinator_pauses and world.spend("root pauses"):
+            self.paused_until = world.now + self._draw.random() * _ROOT_PAUSE_S
+        if not self.is_root and chance < plan.peer_pauses and world.spend("peer pauses"):
+            self.paused_until = world.now + self._draw.random() * _PEER_PAUSE_S
+
+    def _guard(self, what: Callable[[], None]) -> None:
         try:
-            self._turn()
+            what()
         except Crash:
-            self._world.job_died()
+            self._world.coordinator_died(self)
             return
         deadline = self.machine.next_deadline()
-        if deadline is not None:
+        if deadline is not None and not self._commits:
             self._wake(max(deadline, self._world.now + _STEP_S))
 
     def _turn(self) -> None:
         world = self._world
         self.turns += 1
         events, drained = self._intake()
+        if self.is_root:
+            world.dismissed.update(e.rank for e in events if isinstance(e, RankLost))
         operations = self.machine.begin_turn(world.now, events, drained=drained)
         self._crash_point()
-        world.oracle.before_turn(operations)
-        answers = world.ledger.run(operations) if operations else None
+        if not operations:
+            self._end_turn(None)
+        elif self.is_root:
+            answers = world.commit(operations)
+            self._crash_point()
+            self._end_turn(answers)
+        else:
+            self._commits = True
+            world.turns.submit(self, operations)
+
+    def answered(self, answers: TurnAnswers) -> None:
+        """The owner has run this coordinator's turn."""
+        if not self.alive:
+            return
+        if self._world.now < self.paused_until:
+            self._world.schedule(self.paused_until, lambda: self.answered(answers))
+            return
+        self._commits = False
+        self._guard(lambda: self._end_turn(answers))
+
+    def _end_turn(self, answers: TurnAnswers | None) -> None:
         self._crash_point()
         for action in self.machine.end_turn(answers):
             self._do(action)
             self._crash_point()
         self.machine.validate_state()
-        world.oracle.after_turn(operations, answers)
 
     def _intake(self) -> tuple[list[CoordinatorEvent], bool]:
         chance = self._world.plan.partial_intake
@@ -122,10 +165,12 @@ class SimulatedCoordinator:
         return events, True
 
     def _crash_point(self) -> None:
-        chance = self._world.plan.coordinator_dies / 4
+        plan = self._world.plan
+        chance = (plan.coordinator_dies if self.is_root else plan.peer_dies) / 4
         if self.finish is not None:
             return  # this epoch has ended; a second death would end the next one's launch
-        if chance and self._draw.random() < chance and self._world.spend("root dies"):
+        fault = "root dies" if self.is_root else "peer dies"
+        if chance and self._draw.random() < chance and self._world.spend(fault):
             raise Crash
 
     def _do(self, action: CoordinatorAction) -> None:
@@ -147,11 +192,12 @@ class SimulatedCoordinator:
             case Finish():
                 self.finish = action
                 self.alive = False
-                world.job_finished(action)
+                if self.is_root:
+                    world.job_finished(action)
             case Note():
                 self.notes.append(action)
             case ConfirmAdmitted(_, origins):
-                world.confirmed.update(origins)
+                world.seeds.confirmed.update(origins)
             case _:
                 assert_never(action)
 
@@ -161,13 +207,16 @@ class SimulatedCoordinator:
             opened = self._codec.open(frame)
             assert isinstance(opened, Frame)
             assert isinstance(opened.message, Work)
-            world.oracle.dispatched(opened.header.token, opened.message)
+            if self.setup.rank not in world.dismissed:
+                world.oracle.dispatched(opened.header.token, opened.message)
         if world.reachable(rank):
             world.network.send(world.now, self.setup.rank, rank, frame)
 
     def _publish(self, upto: int) -> None:
         """Write files, then say so; one publication at a time."""
-        world = self._world
+        world, sink = self._world, self._sink
+        if sink is None:
+            return
         if self._publishing is not None:
             self._publishing = max(self._publishing, upto)
             return
@@ -182,7 +231,7 @@ class SimulatedCoordinator:
             assert target is not None
             before, self._published = self._published, target
             world.publish(before, target)
-            self.deliver(SinkAdvanced(self._sink.sink, self._sink.incarnation, before, target))
+            self.deliver(SinkAdvanced(sink.sink, sink.incarnation, before, target))
 
         world.schedule(world.now + _PUBLISH_S, written)
 
@@ -191,7 +240,7 @@ class SimulatedCoordinator:
 
         def scanned() -> None:
             if self.alive:
-                entries = world.unseen_seeds()
+                entries = world.scan(source)
                 if entries:
                     self.deliver(SourceBatch(source, entries))
                 self.deliver(ScanFinished(source, number))

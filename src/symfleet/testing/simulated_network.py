@@ -28,12 +28,15 @@ class SimulatedNetwork:
         schedule: Callable[[float, Callable[[], None]], None],
         spend: Callable[[str], bool],
         deliver: Deliver,
+        reliable: Callable[[int, int, bytes], bool] = lambda *_: False,
     ) -> None:
+        """`reliable(source, target, frame)`: no fault befalls this frame."""
         self._draw = draw
         self._plan = plan
         self._schedule = schedule
         self._spend = spend
         self._deliver = deliver
+        self._reliable = reliable
         self._busy_until: dict[tuple[int, int], float] = {}
         self._kept: deque[tuple[int, int, bytes]] = deque(maxlen=_KEPT_FRAMES)
         self.sent = 0
@@ -42,7 +45,7 @@ class SimulatedNetwork:
         """Send a frame; it arrives later, once, unless a fault says otherwise."""
         self.sent += 1
         plan, draw = self._plan, self._draw
-        if plan.is_calm:
+        if plan.is_calm or self._reliable(source, target, frame):
             self._arrive(self._in_order(now, source, target), source, target, frame)
             return
         self._kept.append((source, target, frame))

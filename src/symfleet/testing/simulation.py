@@ -1,7 +1,9 @@
 """A whole campaign in one process and in virtual time, replayable from one seed.
 
 The real Coordinator and Worker machines run over a simulated transport, simulated executors with a
-synthetic finite program, and the memory ledger. Faults come from a FaultPlan. A run has two phases:
+synthetic finite program, and the memory ledger. With several coordinators each has workers and a
+source of seeds; frames between coordinators are what MPI makes them: in order, and lost only with
+their reader. Faults come from a FaultPlan. A run has two phases:
 faults happen until the plan's budget or time is spent (safety: the oracle and `validate_state` hold
 after every step), then nothing goes wrong any more and the campaign must end quiescent with
 exactly the inputs that an undisturbed one ends with (liveness).
@@ -9,41 +11,39 @@ exactly the inputs that an undisturbed one ends with (liveness).
 
 from __future__ import annotations
 
+import functools
 import heapq
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.protocol.codec import kind_of
 from symfleet.protocol.events import Finish, FrameReceived, Leave, RankLost
-from symfleet.protocol.messages import EngineSetup
-from symfleet.protocol.operations import Admission
-from symfleet.protocol.setup import CoordinatorSetup, Knobs, SourceSetup, WorkerSetup
-from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
+from symfleet.protocol.messages import Adopt
+from symfleet.protocol.operations import Admission, Operation, TurnAnswers
+from symfleet.protocol.setup import Knobs
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.testing.fault_plan import FaultPlan
 from symfleet.testing.oracle import Oracle
 from symfleet.testing.simulated_coordinator import SimulatedCoordinator
+from symfleet.testing.simulated_epoch import CAMPAIGN, GENERATION, EpochPlan, Shape
 from symfleet.testing.simulated_network import SimulatedNetwork
+from symfleet.testing.simulated_seeds import SimulatedSeeds
+from symfleet.testing.simulated_turns import SimulatedTurns
 from symfleet.testing.simulated_worker import SimulatedWorker
 from symfleet.testing.synthetic import SyntheticProgram
 from symfleet.types import (
-    CampaignId,
-    GenerationId,
     Incarnation,
     InputId,
     Keep,
     SinkKind,
     WorkId,
     WorkState,
-    input_id_of,
 )
 
-CAMPAIGN: Final = CampaignId("c0" * 16)
-GENERATION: Final = GenerationId("9e" * 32)
-ENGINE: Final = EngineSetup(("synthetic",), ("t",), "file", "all", {}, 0, {})
 _EVENTS_MAX: Final = 400_000
 _EPOCHS_MAX: Final = 60
 _RESTART_S: Final = 1.5
@@ -52,17 +52,6 @@ _LOST_SEEN_S: Final = 0.05
 
 class Stuck(AssertionError):
     """The campaign did not end although nothing goes wrong any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Size of a simulated campaign."""
-
-    workers: int = 2
-    slots: int = 2
-    size: int = 24
-    seeds: tuple[int, ...] = (0, 5)
-    prefetch: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +88,6 @@ class Simulation:
         self.program = SyntheticProgram(self.shape.size, seed)
         self.oracle = Oracle()
         self.executions = 0
-        self.confirmed: set[str] = set()
         self.injected: dict[str, int] = {}
         self.published: set[InputId] = set()
         self._events: list[tuple[float, int, Callable[[], None]]] = []
@@ -109,7 +97,16 @@ class Simulation:
         self._done: Finish | None = None
         self._rearm: tuple[WorkId, ...] = ()
         self._workers: dict[int, SimulatedWorker] = {}
-        self._root: SimulatedCoordinator | None = None
+        self._coordinators: dict[int, SimulatedCoordinator] = {}
+        self.seeds = SimulatedSeeds(self.program)
+        self.watch: Callable[[], None] = lambda: None
+        """Called after everything that happens."""
+        self._sources: list[int] = []
+        """Number of each coordinator's source in the ledger."""
+        self.dismissed: set[int] = set()
+        """Ranks of coordinators whose turns the owner takes no more."""
+        turns = random.Random(f"turns {seed}")
+        self.turns = SimulatedTurns(self, turns, direct=self.shape.direct)
         key = GenerationKey("00" * 32, ("t",), "file", "0", ())
         row = CampaignRow(CAMPAIGN, "00" * 8, 0.0, Keep.ALL, GENERATION, key, "")
         self.ledger = MemoryLedger(row, self.clock)
@@ -120,9 +117,25 @@ class Simulation:
         """Virtual monotonic seconds."""
         return self.clock.monotonic_s
 
+    @property
+    def root(self) -> SimulatedCoordinator:
+        """The owner of the ledger in this epoch."""
+        return self._coordinators[0]
+
+    def coordinator(self, number: int) -> SimulatedCoordinator:
+        """Return a coordinator of this epoch."""
+        return self._coordinators[number]
+
     def run(self) -> Outcome:
         """Run to the end."""
         started = self.now
+        shape = self.shape
+        for number, node in enumerate(shape.seeds):
+            self.seeds.drop(node, number % shape.coordinators, self.now)
+        for number, (node, after_s) in enumerate(shape.late):
+            owner = number % shape.coordinators
+            drop = functools.partial(self.seeds.drop, node, owner, self.now + after_s)
+            self.schedule(self.now + after_s, drop)
         self._open_epoch()
         while self._done is None:
             if not self._events:
@@ -133,9 +146,9 @@ class Simulation:
             if self._steps > _EVENTS_MAX:
                 raise Stuck(f"{_EVENTS_MAX} events at {self.now - started:.0f} s")
             what()
-        root = self._root
-        assert root is not None
-        expected = self.program.reachable(self.shape.seeds, self.oracle.cut_off)
+            self.watch()
+        root = self.root
+        expected = self.program.reachable(self.seeds.nodes, self.oracle.cut_off)
         self.oracle.final(self.ledger, expected, self.published)
         view = root.machine.view()
         return Outcome(
@@ -167,28 +180,19 @@ class Simulation:
 
     def reachable(self, rank: int) -> bool:
         """Whether a rank still exists."""
-        worker = self._workers.get(rank)
-        return worker is not None and worker.alive
+        process = self._workers.get(rank) or self._coordinators.get(rank)
+        return process is not None and process.alive
 
-    def unseen_seeds(self) -> tuple[Admission, ...]:
-        """Return the seeds that no scan has had confirmed."""
-        found = []
-        for node in self.shape.seeds:
-            if f"seed {node}" in self.confirmed:
-                continue
-            data = self.program.data(node)
-            item = WorkItem(GENERATION, input_id_of(data))
-            found.append(
-                Admission(
-                    item.input,
-                    data,
-                    work_id_of(item),
-                    state_id_of(item),
-                    encode_item(item),
-                    f"seed {node}",
-                )
-            )
-        return tuple(found)
+    def commit(self, operations: Sequence[Operation]) -> TurnAnswers:
+        """Run a turn in the ledger."""
+        self.oracle.before_turn(operations)
+        answers = self.ledger.run(operations)
+        self.oracle.after_turn(operations, answers)
+        return answers
+
+    def scan(self, source: int) -> tuple[Admission, ...]:
+        """Scan a source; return what is not known to be admitted."""
+        return self.seeds.scan(self._sources.index(source), self.now)
 
     def publish(self, after: int, upto: int) -> None:
         """Write the files of the corpus sink."""
@@ -199,7 +203,7 @@ class Simulation:
     # ---- lives and deaths ------------------------------------------------------------------------
 
     def worker_died(self, worker: SimulatedWorker) -> None:
-        """A worker rank is killed; its coordinator hears of it soon."""
+        """A worker rank is killed; all coordinators hear of it soon."""
         worker.die()
         self._tell_lost(worker.rank)
 
@@ -211,19 +215,39 @@ class Simulation:
             self._tell_lost(worker.rank)
 
     def give_up(self, rank: int) -> None:
-        """The coordinator has a rank ended."""
+        """A coordinator has a rank ended: a worker is, while another coordinator that is stopped
+        stays as it is and may come back."""
+        self.dismissed.add(rank)
         worker = self._workers.get(rank)
         if worker is not None and worker.alive:
             self.worker_died(worker)
 
     def _tell_lost(self, rank: int) -> None:
-        root = self._root
+        hearing: list[SimulatedCoordinator | SimulatedWorker] = [*self._coordinators.values()]
+        if rank in self._coordinators:
+            hearing += self._workers.values()
 
-        def told() -> None:
-            if root is not None and root is self._root and root.alive:
-                root.deliver(RankLost(rank))
+        def tell(process: SimulatedCoordinator | SimulatedWorker) -> None:
+            process.deliver(RankLost(rank))  # a dead one hears nothing
 
-        self.schedule(self.now + _LOST_SEEN_S, told)
+        for process in hearing:
+            after_s = (
+                _LOST_SEEN_S * (0.5 + self.draw.random()) if len(hearing) > 1 else _LOST_SEEN_S
+            )
+            self.schedule(self.now + after_s, functools.partial(tell, process))
+
+    def coordinator_died(self, coordinator: SimulatedCoordinator) -> None:
+        """A coordinator's process is killed. With the root the job ends; another is taken over."""
+        coordinator.alive = False
+        if coordinator.is_root:
+            self.job_died()
+        else:
+            self._tell_lost(coordinator.setup.rank)
+
+    def coordinator_left(self, coordinator: SimulatedCoordinator) -> None:
+        """A coordinator that was given up finds out, and ends."""
+        if coordinator.alive and self._coordinators.get(coordinator.setup.rank) is coordinator:
+            self.coordinator_died(coordinator)
 
     def job_died(self) -> None:
         """The root died: everything below dies, and the launcher opens the next epoch."""
@@ -236,7 +260,8 @@ class Simulation:
         """The epoch ended in order: quiescent, or to be opened again."""
         if finish.reason == "quiescent":
             poisoned = self.ledger.work_rows(WorkState.POISONED, 1000)
-            if not poisoned:
+            self.seeds.check_quiescent()
+            if not poisoned and not self.seeds.unconfirmed:
                 self._done = finish
                 return
             # Enough bad messages set an item aside; somebody looks at it and takes it in again.
@@ -247,19 +272,27 @@ class Simulation:
     def _end_job(self) -> None:
         for worker in self._workers.values():
             worker.die()
-        if self._root is not None:
-            self._root.alive = False
+        for coordinator in self._coordinators.values():
+            coordinator.alive = False
+
+    def _is_reliable(self, source: int, target: int, frame: bytes) -> bool:
+        ranks = self._coordinators
+        return (source in ranks and target in ranks) or kind_of(frame) is Adopt
 
     def _deliver(self, source: int, target: int, frame: bytes) -> None:
-        if target == 0:
-            if self._root is not None:
-                self._root.receive(source, frame)
+        if target in self._coordinators:
+            self._coordinators[target].receive(source, frame)
         elif target in self._workers:
             self._workers[target].deliver(FrameReceived(source, frame))
 
     def _new_network(self) -> SimulatedNetwork:
         return SimulatedNetwork(
-            random.Random(self.draw.random()), self.plan, self.schedule, self.spend, self._deliver
+            random.Random(self.draw.random()),
+            self.plan,
+            self.schedule,
+            self.spend,
+            self._deliver,
+            self._is_reliable,
         )
 
     def _open_epoch(self) -> None:
@@ -273,47 +306,27 @@ class Simulation:
         self.ledger.rearm(self._rearm)
         self._rearm = ()
         self.oracle.recount(self.ledger)
-        source = self.ledger.register_source("seeds", "/seeds", "host")
+        self._sources = [
+            self.ledger.register_source("seeds", f"/seeds{number or ''}", "host")
+            for number in range(self.shape.coordinators)
+        ]
         sink = self.ledger.register_sink(SinkKind.CORPUS, "/corpus", "host")
-        ranks = tuple(range(1, self.shape.workers + 1))
-        setup = CoordinatorSetup(
-            campaign=CAMPAIGN,
-            epoch=opening.epoch,
-            number=0,
-            rank=0,
-            incarnation=life,
-            secret=self.draw.randbytes(32),
-            version="0",
-            workers=ranks,
-            engine=ENGINE,
-            generation=GENERATION,
-            keep=Keep.ALL,
-            sources=(SourceSetup(source),),
-            opening=opening,
-            until_quiescent=True,
-            knobs=self.knobs,
-        )
         self.network = self._new_network()
-        self._root = SimulatedCoordinator(self, setup, sink)
-        self._workers = {}
-        for rank in ranks:
-            self._workers[rank] = SimulatedWorker(self, rank, self._worker_setup(rank, setup))
-
-    def _worker_setup(self, rank: int, setup: CoordinatorSetup) -> WorkerSetup:
-        return WorkerSetup(
-            campaign=CAMPAIGN,
-            epoch=setup.epoch,
-            rank=rank,
-            coordinator=0,
-            incarnation=Incarnation(self.draw.getrandbits(64) or 1),
-            slots=self.shape.slots,
-            version="0",
-            host=f"host {rank}",
-            pid=100 + rank,
-            python="3",
-            random=random.Random(self.draw.random()),
-            knobs=self.knobs,
-        )
+        self.dismissed = set()
+        plan = EpochPlan(self.shape, self.knobs, opening, life, self._sources)
+        self._coordinators = {
+            number: SimulatedCoordinator(
+                self,
+                plan.coordinator(number, self.draw.randbytes(32)),
+                sink if number == 0 else None,
+            )
+            for number in range(self.shape.coordinators)
+        }
+        self._workers = {
+            rank: SimulatedWorker(self, rank, plan.worker(rank, number, self.draw))
+            for number, group in enumerate(self.shape.groups)
+            for rank in group
+        }
 
 
 def simulate(seed: int, plan: FaultPlan | None = None, shape: Shape | None = None) -> Outcome:

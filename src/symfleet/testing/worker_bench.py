@@ -28,9 +28,17 @@ RANK: Final = 1
 
 
 class WorkerBench:
-    """A welcomed worker after `up()`; every step asserts the machine's invariants."""
+    """A welcomed worker after `up()`; every step asserts the machine's invariants. `coordinator`:
+    rank of the one that it serves; 0 is the root."""
 
-    def __init__(self, *, slots: int = 1, prefetch: int = 1, knobs: Knobs | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        slots: int = 1,
+        prefetch: int = 1,
+        knobs: Knobs | None = None,
+        coordinator: int = 0,
+    ) -> None:
         self.clock = FakeClock()
         self.knobs = knobs or Knobs()
         self.prefetch = prefetch
@@ -39,7 +47,7 @@ class WorkerBench:
                 campaign=CAMPAIGN,
                 epoch=Epoch(1),
                 rank=RANK,
-                coordinator=0,
+                coordinator=coordinator,
                 incarnation=Incarnation(7),
                 slots=slots,
                 version="1.0",
@@ -51,7 +59,8 @@ class WorkerBench:
             ),
             self.clock.monotonic(),
         )
-        self.codec = Codec(CAMPAIGN, Epoch(1), 0, self.knobs.frame_bytes)
+        self.coordinator = coordinator
+        self.codec = Codec(CAMPAIGN, Epoch(1), coordinator, self.knobs.frame_bytes)
         self.mint = TokenMint(bytes(32))
         self.lives: list[Incarnation] = []
         self.executors: dict[int, Incarnation] = {}
@@ -106,9 +115,13 @@ class WorkerBench:
     ) -> FrameReceived:
         """Return a sealed frame of the coordinator as an event."""
         incarnation = life if life is not None else (0 if slot is None else self.lives[slot])
-        return FrameReceived(
-            0, self.codec.seal(message, slot=slot, incarnation=incarnation, token=token)
-        )
+        sealed = self.codec.seal(message, slot=slot, incarnation=incarnation, token=token)
+        return FrameReceived(self.coordinator, sealed)
+
+    def root_frame(self, message: AnyMessage) -> FrameReceived:
+        """Return a sealed frame of the root as an event."""
+        codec = Codec(CAMPAIGN, Epoch(1), 0, self.knobs.frame_bytes)
+        return FrameReceived(0, codec.seal(message))
 
     def work(
         self, *inputs: bytes, slot: int = 0, token: DispatchToken | None = None

@@ -14,12 +14,14 @@ from symfleet.protocol.events import (
     Leave,
     RankLost,
     SelfTestDone,
+    Send,
     StartExecutor,
     TellKnowledge,
 )
 from symfleet.protocol.messages import (
     NO_PLACE,
     Accepted,
+    Adopt,
     Beat,
     Executed,
     ExecutorDied,
@@ -367,3 +369,58 @@ def test_an_event_that_the_table_does_not_know_is_our_own_fault() -> None:
     bench = up()
     with pytest.raises(LocalProtocolError, match="idle"):
         bench.step(done(bench, ONE))
+
+
+# ---- another coordinator ------------------------------------------------------------------------
+
+ROOT, FIRST, SECOND = 0, 8, 9
+
+
+def served(coordinator: int) -> WorkerBench:
+    """Return a worker that is up and serves a coordinator which is not the root."""
+    bench = WorkerBench(coordinator=coordinator)
+    bench.up()
+    return bench
+
+
+@pytest.mark.guarantee("J6")
+def test_an_adopted_worker_forgets_everything_and_says_hello_to_its_new_coordinator() -> None:
+    bench = served(FIRST)
+    (old,) = bench.lives
+    bench.step(bench.work(ONE)[1])
+    actions = bench.step(RankLost(FIRST))
+    assert not [a for a in actions if isinstance(a, Leave)], "it waits for the root's word"
+    actions = bench.step(bench.root_frame(Adopt(SECOND)))
+    assert [a.slot for a in actions if isinstance(a, KillExecutor)] == [0]
+    (hello,) = [m for _, m in bench.said(actions) if isinstance(m, Hello)]
+    assert {send.rank for send in actions if isinstance(send, Send)} == {SECOND}
+    assert hello.slots != (old,)
+    assert not bench.machine.quarantined
+    bench.step(bench.frame(Beat(), slot=None))
+    assert bench.machine.quarantined["sender"] == 1, "what the old one still says is stale"
+
+
+@pytest.mark.parametrize(("how", "wait_s"), [("lost", 15.0), ("silent", 60.0)])
+def test_a_worker_that_nobody_adopts_leaves(how: str, wait_s: float) -> None:
+    bench = served(FIRST)
+    events = [RankLost(FIRST)] if how == "lost" else []
+    actions = [*bench.step(*events)]
+    waited = 0.0
+    while not any(isinstance(action, Leave) for action in actions):
+        actions += bench.step(after_s=0.5)
+        waited += 0.5
+        assert waited < 100.0
+    assert waited == pytest.approx(wait_s, abs=2.0)
+
+
+def test_a_silent_coordinator_that_speaks_again_keeps_its_worker() -> None:
+    bench = served(FIRST)
+    actions = [action for _ in range(60) for action in bench.step(after_s=0.5)]
+    actions += bench.step(bench.frame(Beat(), slot=None))
+    actions += [action for _ in range(20) for action in bench.step(after_s=0.5)]
+    assert not [action for action in actions if isinstance(action, Leave)]
+
+
+def test_the_loss_of_the_root_ends_a_worker_of_any_coordinator() -> None:
+    (leave,) = [a for a in served(FIRST).step(RankLost(ROOT)) if isinstance(a, Leave)]
+    assert leave.exit_code == 69

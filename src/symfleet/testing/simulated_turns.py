@@ -1,0 +1,63 @@
+"""How the turns of coordinators that are not the root get to the ledger in a simulation."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from symfleet.protocol.operations import Operation
+from symfleet.testing.simulated_coordinator import SimulatedCoordinator
+
+if TYPE_CHECKING:
+    from symfleet.testing.simulation import Simulation
+
+_WAY_S: Final = 0.001
+STALL_S: Final = 90.0
+"""Longer than the silence after which a coordinator is given up, in two of three stalls."""
+
+
+class SimulatedTurns:
+    """Carries turns to the owner and answers back.
+
+    Through the root a turn waits while the root is stopped, is lost with it, and is not taken from
+    a coordinator that was given up. On a connection of its own (`direct`) a coordinator reaches
+    the ledger whoever thinks it dead, and only the ledger's own rules hold it off."""
+
+    def __init__(self, world: Simulation, draw: random.Random, *, direct: bool) -> None:
+        self._world = world
+        self._draw = draw
+        self._direct = direct
+
+    def submit(self, coordinator: SimulatedCoordinator, operations: Sequence[Operation]) -> None:
+        """Send a turn. It arrives even if its sender dies meanwhile; it may leave late, when its
+        sender is stopped between asking and sending."""
+        world, stall_s = self._world, 0.0
+        chance = world.plan.peer_pauses
+        if chance and self._draw.random() < chance and world.spend("turn stalls"):
+            stall_s = self._draw.random() * STALL_S
+            coordinator.paused_until = world.now + stall_s
+        world.schedule(world.now + stall_s, lambda: self._send(coordinator, operations))
+
+    def _send(self, coordinator: SimulatedCoordinator, operations: Sequence[Operation]) -> None:
+        if coordinator.alive:
+            self._later(lambda: self._arrive(coordinator, operations))
+
+    def _later(self, what: Callable[[], None]) -> None:
+        world = self._world
+        world.schedule(world.now + _WAY_S * (0.5 + self._draw.random()), what)
+
+    def _arrive(self, coordinator: SimulatedCoordinator, operations: Sequence[Operation]) -> None:
+        world = self._world
+        root = world.root
+        if not root.alive or root.setup.epoch != coordinator.setup.epoch:
+            return
+        if not self._direct:
+            if world.now < root.paused_until:
+                world.schedule(root.paused_until, lambda: self._arrive(coordinator, operations))
+                return
+            if coordinator.setup.rank in world.dismissed:
+                self._later(lambda: world.coordinator_left(coordinator))
+                return
+        answers = world.commit(operations)
+        self._later(lambda: coordinator.answered(answers))

@@ -1,0 +1,135 @@
+"""Whole campaigns of several coordinators in virtual time: killed, stopped and given up, they end
+with the work of undisturbed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from symfleet.protocol.quiescence import VotePhase
+from symfleet.testing.fault_plan import FaultPlan
+from symfleet.testing.simulated_epoch import Shape
+from symfleet.testing.simulation import Outcome, Simulation, simulate
+from symfleet.types import input_id_of
+
+SEEDS = 180
+BATCHES = 6
+SHAPES = (
+    Shape(coordinators=2, workers=4, size=30),
+    Shape(coordinators=3, workers=6, size=40, slots=1, prefetch=0),
+    Shape(coordinators=2, workers=2, size=24, late=((9, 1.0), (12, 2.2))),
+    Shape(coordinators=4, workers=8, size=50, slots=2, prefetch=2),
+    Shape(coordinators=3, workers=3, size=30, late=((7, 1.5),), direct=True),
+    Shape(coordinators=2, workers=4, size=30, direct=True),
+)
+
+
+def disturbed(seed: int) -> Outcome:
+    try:
+        return simulate(seed, shape=SHAPES[seed % len(SHAPES)])
+    except AssertionError as failure:
+        raise AssertionError(f"seed {seed}: {failure}") from failure
+
+
+@pytest.mark.guarantee("A6")
+@pytest.mark.guarantee("C2")
+@pytest.mark.guarantee("C7")
+@pytest.mark.guarantee("C8")
+@pytest.mark.guarantee("J6")
+@pytest.mark.guarantee("L1")
+@pytest.mark.guarantee("L2")
+@pytest.mark.guarantee("Q1")
+@pytest.mark.guarantee("Q2")
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_disturbed_coordinators_end_with_the_work_of_undisturbed_ones(batch: int) -> None:
+    share = SEEDS // BATCHES
+    outcomes = [disturbed(seed) for seed in range(batch * share, (batch + 1) * share)]
+    assert {outcome.exit_code for outcome in outcomes} <= {0, 2}
+    kinds = {kind for outcome in outcomes for kind, _ in outcome.injected}
+    assert kinds >= {"peer dies", "peer pauses"}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_healthy_coordinators_count_no_fault_and_run_each_item_once(
+    shape: Shape, seed: int
+) -> None:
+    outcome = simulate(seed, FaultPlan(), shape)
+    assert outcome.faults == ()
+    assert outcome.exit_code == 0
+    assert outcome.executions == outcome.decisions
+    assert outcome.idle_window_s == pytest.approx(1.0, abs=0.05)
+
+
+def test_work_that_one_coordinator_finds_reaches_the_others_at_once() -> None:
+    """One seed in the root's source; nobody waits for the slow look into the ledger."""
+    shape = Shape(coordinators=3, workers=3, slots=2, size=60, seeds=(0,))
+    world = Simulation(4, FaultPlan(), shape)
+    outcome = world.run()
+    executed = [part.executed for part in world.ledger.status().coordinators]
+    assert sum(executed) == outcome.decisions == 60
+    assert min(executed) >= 10
+    assert outcome.virtual_s < 3.0
+
+
+def test_a_seed_replays_bit_by_bit() -> None:
+    shape = SHAPES[3]
+    assert simulate(17, shape=shape) == simulate(17, shape=shape)
+
+
+# ---- E10: a seed appears at the end -----------------------------------------------------------
+
+
+LEAVES = (22, 23)
+"""Nodes that do not lead to all others."""
+
+
+def dropped(owner: int, when: Callable[[Simulation], bool]) -> tuple[Simulation, Outcome]:
+    """Run a campaign in which a seed appears in a coordinator's source at a moment."""
+    world = Simulation(24, FaultPlan(), Shape(coordinators=2, workers=2, size=40, seeds=LEAVES))
+    known = world.program.reachable(world.shape.seeds)
+    node = next(n for n in range(40) if input_id_of(world.program.data(n)) not in known)
+
+    def watch() -> None:
+        if when(world):
+            world.watch = lambda: None
+            world.seeds.drop(node, owner, world.now)
+
+    world.watch = watch
+    return world, world.run()
+
+
+def phase_of(world: Simulation, number: int) -> VotePhase:
+    return world.coordinator(number).machine._vote.phase
+
+
+def is_idle(world: Simulation) -> bool:
+    """Whether the root has seen for half of the window that nothing is left."""
+    since = world.coordinator(0).machine._vote.idle_since
+    return since is not None and world.now >= since + 0.5
+
+
+@pytest.mark.guarantee("Q2")
+@pytest.mark.parametrize("owner", [0, 1])
+def test_a_seed_between_idle_and_prepare_vetoes_and_is_executed(owner: int) -> None:
+    world, outcome = dropped(owner, is_idle)
+    assert (outcome.epochs, outcome.exit_code) == (1, 0)
+    assert world.seeds.unconfirmed == []
+    notes = [note.event for note in world.coordinator(0).notes]
+    assert notes == ["vote_void"]
+
+
+@pytest.mark.guarantee("Q3")
+@pytest.mark.parametrize("owner", [0, 1])
+def test_a_seed_after_the_freeze_is_the_first_work_of_the_next_epoch(owner: int) -> None:
+    world, outcome = dropped(owner, lambda w: phase_of(w, 0) is VotePhase.COMMITTED)
+    assert (outcome.epochs, outcome.exit_code) == (2, 0)
+    assert world.seeds.unconfirmed == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("hundred", range(20))
+def test_two_thousand_disturbed_campaigns_of_coordinators(hundred: int) -> None:
+    for seed in range(10_000 + hundred * 100, 10_000 + (hundred + 1) * 100):
+        disturbed(seed)
