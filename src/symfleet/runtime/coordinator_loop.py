@@ -30,6 +30,7 @@ from symfleet.protocol.events import (
     CoordinatorAction,
     CoordinatorEvent,
     Finish,
+    FrameReceived,
     GiveUpRank,
     Note,
     Publish,
@@ -151,10 +152,7 @@ class CoordinatorLoop:
             self._events += self._p.duties.step(now)
         arrivals = self._p.transport.receive(self._p.knobs.turn_results, store.own_bytes_max)
         self._events += store.arrived(arrivals.events)
-        batch: list[CoordinatorEvent] = []
-        if not store.stand_back:
-            batch += self._events
-            self._events.clear()
+        batch = [] if store.stand_back else self._next_batch()
         called = bool(batch) or store.waiting
         if not called and (self._deadline is None or now < self._deadline):
             if now >= self._aside_at:
@@ -173,6 +171,18 @@ class CoordinatorLoop:
         self._between_turns(now)
         self._p.observer.turned(now, self._machine.view)
         return finish
+
+    def _next_batch(self) -> list[CoordinatorEvent]:
+        """Take what the next turn holds: `turn_results` frames at most, although more may have
+        come while this coordinator stood back. Else it would make good in one turn what it left to
+        the others."""
+        batch: list[CoordinatorEvent] = []
+        frames = 0
+        while self._events and frames < self._p.knobs.turn_results:
+            event = self._events.popleft()
+            frames += isinstance(event, FrameReceived)
+            batch.append(event)
+        return batch
 
     def _commit(self, operations: Sequence[Operation]) -> Sequence[CoordinatorAction]:
         """Run the turn's transaction and hear what follows from it."""
