@@ -22,14 +22,24 @@ from symfleet.errors import (
     UserError,
     parts_of,
 )
+from symfleet.ledger.memory import MemoryLedger
 from symfleet.protocol.events import StopRequested
-from symfleet.protocol.operations import Claim, Failed
+from symfleet.protocol.operations import Admit, Claim, Claimed, Failed
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import LOCK_NAME, CampaignLock
 from symfleet.runtime.engines import engine_setup, find_program, knobs_of
 from symfleet.runtime.mpirun import remove_run_dirs, short_path
 from symfleet.runtime.pace import LONGEST_S, SHORTEST_S, Pace
 from symfleet.runtime.stop_rules import StopRules
+from symfleet.testing.ledgers import (
+    ManualClock,
+    admission,
+    campaign_row,
+    decision,
+    epoch_request,
+    packed,
+)
+from symfleet.types import Outcome
 
 
 def config(tmp_path: Path, **stop: float) -> CampaignConfig:
@@ -168,6 +178,32 @@ def test_a_ledger_that_takes_nothing_new_ends_the_epoch_with_the_code_of_a_full_
     assert "stored" in why
     assert "free some space" in hint
     assert rules.due(111.0) is None
+
+
+def test_decisions_that_the_root_hears_nothing_of_count_for_the_limits(tmp_path: Path) -> None:
+    ledger = MemoryLedger(campaign_row(), ManualClock())
+    ledger.open_epoch(epoch_request())
+    ledger.register_source("seeds", "/s", "here")
+    _, answer = ledger.run([Admit(1, (admission(b"a"), admission(b"b"))), Claim(1, 2)]).answers
+    assert isinstance(answer, Claimed)
+    first, second = answer.leases
+
+    def rules(**stop: float) -> StopRules:
+        return StopRules(config(tmp_path, **stop).stop, 100.0, elapsed_s=0.0, executed=5)
+
+    limit, crashes = rules(max_executions=6), rules(exit_on_crash=True)
+    quiet = rules(no_new_coverage_for_s=10)
+    ledger.run([decision(first, edges=packed(8))])
+    for watching in (limit, crashes, quiet):
+        watching.look(ledger.status(), 104.0)
+    assert limit.due(104.0) == StopRequested("max_executions", 0, 10.0)
+    assert crashes.due(104.0) is None
+    ledger.run([decision(second, outcome=Outcome.CRASH, edges=packed(8))])
+    for watching in (crashes, quiet):
+        watching.look(ledger.status(), 108.0)
+    assert crashes.due(108.0) == StopRequested("crash_found", 0, 10.0)
+    assert quiet.due(113.9) is None
+    assert quiet.due(114.0) == StopRequested("no_new_coverage", 0, 10.0)
 
 
 def test_a_sleep_grows_while_nothing_happens_and_never_passes_a_deadline() -> None:

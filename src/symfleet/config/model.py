@@ -440,6 +440,10 @@ class Advanced(_Checked):
     seed: int = count(
         1, 0, 2**63 - 1, "Start of every random choice that changes what is found.", fixed=True
     )
+    own_connections: bool = switch(
+        "With a ledger on PostgreSQL: let each coordinator write over its own connection, not"
+        " through the root."
+    )
     accept_older_ledger: bool = switch(
         "Go on from a ledger that is older than what the folder has seen."
     )

@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from symfleet.clock import Clock
+from symfleet.config.ledger_address import LedgerAccess
 from symfleet.config.model import CampaignConfig, Output
 from symfleet.errors import DataError
 from symfleet.protocol.events import FrameReceived, RankLost
@@ -86,6 +87,8 @@ class PeerIntroduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     may_restart: bool
     pieces: int
     """How many KnowledgePiece frames follow."""
+    access: LedgerAccess | None = None
+    """To write to the ledger without the root in between; None: turns go through the root."""
 
 
 class KnowledgePiece(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):

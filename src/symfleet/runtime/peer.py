@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import os
+import socket
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from symfleet.clock import Clock
+from symfleet.errors import HostError
+from symfleet.ledger.places import attach_ledger
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.coordinator import Coordinator, CoordinatorView
 from symfleet.protocol.events import Finish, Note
 from symfleet.protocol.messages import SlotsSeen
-from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts
+from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts, TurnStore
 from symfleet.runtime.coordinator_setup import coordinator_setup, scanners_of
 from symfleet.runtime.intake import Intake
 from symfleet.runtime.introduction import PeerIntroduction
@@ -83,10 +87,51 @@ def run_peer(
     log = NoteLog(
         places.out, f"coordinator-{introduction.number}", config.output, introduction.epoch
     )
-    loop = CoordinatorLoop(
+    with _store(introduction, transport, clock, codec, log) as store:
+        return _loop(introduction, transport, clock, machine, store, codec, log).run()
+
+
+@contextlib.contextmanager
+def _store(
+    introduction: PeerIntroduction,
+    transport: Transport,
+    clock: Clock,
+    codec: Codec,
+    log: NoteLog,
+) -> Iterator[TurnStore]:
+    """Return where turns run: over an own connection when the root says how, else through it. A
+    server that only the root can reach is written to through the root."""
+    access, knobs = introduction.access, introduction.knobs
+    if access is not None:
+        from symfleet.ledger.postgres_attached import AttachRequest
+        from symfleet.runtime.own_ledger import OwnLedger
+
+        request = AttachRequest(introduction.number, socket.gethostname(), os.getpid())
+        try:
+            ledger = attach_ledger(access, request, clock)
+        except HostError as error:
+            log.note(Note("warning", "ledger_through_root", {"why": str(error)}))
+        else:
+            with contextlib.closing(ledger):
+                yield OwnLedger(ledger, codec, knobs)
+            return
+    yield RemoteLedger(transport, clock, codec, introduction.incarnation, knobs)
+
+
+def _loop(
+    introduction: PeerIntroduction,
+    transport: Transport,
+    clock: Clock,
+    machine: Coordinator,
+    store: TurnStore,
+    codec: Codec,
+    log: NoteLog,
+) -> CoordinatorLoop:
+    config = introduction.config
+    return CoordinatorLoop(
         CoordinatorParts(
             machine=machine,
-            store=RemoteLedger(transport, clock, codec, introduction.incarnation, knobs),
+            store=store,
             transport=transport,
             publishers=(),
             intake=Intake(
@@ -95,7 +140,6 @@ def run_peer(
             ),
             observer=PeerWatch(introduction, codec, transport, log),
             clock=clock,
-            knobs=knobs,
+            knobs=introduction.knobs,
         )
     )
-    return loop.run()

@@ -82,7 +82,7 @@ class RemoteLedger:
                 case RankLost(rank) if rank == ROOT_RANK:
                     raise RootGone
                 case FrameReceived(rank, data) if rank == ROOT_RANK and kind_of(data) is TurnAnswer:
-                    self._require_wanted(data)
+                    require_wanted(self._codec, data)
                 case _:
                     rest.append(event)
         return rest
@@ -131,15 +131,16 @@ class RemoteLedger:
         """Return the piece of this turn's answer that a frame holds, None when it is another."""
         if kind_of(data) is not TurnAnswer:
             return None
-        self._require_wanted(data)
+        require_wanted(self._codec, data)
         opened = self._codec.open(data)
         if isinstance(opened, Frame) and isinstance(opened.message, TurnAnswer):
             answer = opened.message
             return answer if answer.number == self._number else None
         return None
 
-    def _require_wanted(self, data: bytes) -> None:
-        """Raise RootGone when the root takes no turn of this coordinator any more."""
-        opened = self._codec.open(data)
-        if isinstance(opened, Frame) and opened.message == NEVER_AGAIN:
-            raise RootGone
+
+def require_wanted(codec: Codec, data: bytes) -> None:
+    """Raise RootGone when a frame says that no turn of this coordinator is taken any more."""
+    opened = codec.open(data)
+    if isinstance(opened, Frame) and opened.message == NEVER_AGAIN:
+        raise RootGone

@@ -191,6 +191,7 @@ class Root:
                 opening=epoch.opening,
                 may_restart=self._plan.launcher_pid != 0,
                 pieces=0,
+                access=opened.ledger.access() if self._config.advanced.own_connections else None,
             )
             self._tell(rank, peer_frames(introduction))
         for rank, place in layout.workers.items():
@@ -267,7 +268,11 @@ class Root:
                     for scanner in scanners_of(theirs, config, epoch.opened.generation)
                 ],
             ),
-            duties=RootDuties(Path(self._plan.run_dir), stop_rules),
+            duties=RootDuties(
+                Path(self._plan.run_dir),
+                stop_rules,
+                ledger.status if config.advanced.own_connections else None,
+            ),
             observer=StatusWatch(
                 StatusWriter(self._out, config, ledger, now, version()),
                 NoteLog(self._out, "coordinator-0", config.output, epoch.opening.epoch),

@@ -7,6 +7,7 @@ from typing import Final
 
 from symfleet.config.model import Stop
 from symfleet.errors import ExitCode, IOFailure
+from symfleet.ledger.contract import LedgerStatus
 from symfleet.protocol.events import StopRequested
 from symfleet.protocol.operations import Answer, Decide, Decided, Failed, Operation
 from symfleet.types import Outcome
@@ -22,7 +23,8 @@ class StopRules:
         """`elapsed_s` and `executed`: what earlier epochs of this launch have used up."""
         self._rules = rules
         self._end = None if rules.max_time_s is None else now + rules.max_time_s - elapsed_s
-        self._executed = executed
+        self._executed = self._executed_before = executed
+        self._edges = 0
         self._new_edge_at = now
         self._crashed = False
         self._asked = False
@@ -46,6 +48,14 @@ class StopRules:
                     )
                 case _:
                     continue
+
+    def look(self, status: LedgerStatus, now: float) -> None:
+        """Learn what others have decided in this epoch without telling."""
+        epoch = status.this_epoch
+        self._executed = max(self._executed, self._executed_before + epoch.executed)
+        if epoch.edges > self._edges:
+            self._edges, self._new_edge_at = epoch.edges, now
+        self._crashed = self._crashed or epoch.crashes > 0
 
     def due(self, now: float) -> StopRequested | None:
         """Return the request to stop when a rule is met; only once."""

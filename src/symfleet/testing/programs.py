@@ -83,6 +83,8 @@ class ProgramCampaign:
         """The setting of that name."""
         self.coordinators: int | None = None
         """The setting of that name."""
+        self.own_connections = False
+        """The setting of that name."""
         self.jobs: list[Job] = []
         for made in (self.seeds, self.tmp):
             made.mkdir(parents=True)
@@ -115,7 +117,7 @@ class ProgramCampaign:
             output=Output(
                 out_dir=str(self.out), screen="none", status_period_s=0.2, ledger=self.ledger
             ),
-            advanced=advanced or Advanced(idle_window_s=0.1),
+            advanced=advanced or Advanced(idle_window_s=0.1, own_connections=self.own_connections),
         )
 
     def job(
