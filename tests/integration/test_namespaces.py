@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,3 +66,16 @@ def test_a_host_that_lost_power_comes_back_with_its_files(hosts: Hosts) -> None:
     assert beta.processes() == []
     assert beta.path("/root/kept").exists()
     assert said(alpha, *SSH, "beta", "hostname") == "beta\n"
+
+
+def test_hosts_end_also_in_a_process_that_adopts_orphans(tmp_path: Path) -> None:
+    script = f"""
+import os, pathlib
+from symfleet.engine import processes
+from symfleet.testing.namespaces import Hosts
+processes.become_subreaper()
+with Hosts(pathlib.Path({str(tmp_path)!r}), ("alpha",)) as hosts:
+    hosts.all[0].run("true")
+assert processes.children_of_self() == []
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=30)

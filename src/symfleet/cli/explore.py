@@ -18,6 +18,7 @@ from symfleet.clock import SystemClock
 from symfleet.config.environment import (
     config_file,
     inherited_environment,
+    mpi_world_size,
     settings_environment,
     wants_colour,
 )
@@ -59,11 +60,20 @@ def register(app: App, invocation: Invocation) -> None:
 
         What stands after `--` is the program and its arguments; `@@` stands for the input.
         """
+        follow()
         flags: dict[str, Any] = given(options)
         if invocation.target is not None:
             flags["argv"] = invocation.target
         resolved = resolve(flags, settings_environment(), config or config_file())
         return launch(resolved.config, as_json=json)
+
+
+def follow() -> None:
+    """Under mpirun or srun be a rank, unless this is the root; does not return then."""
+    if mpi_world_size() is not None:
+        from symfleet.runtime.joined import follow_if_told
+
+        follow_if_told(SystemClock())
 
 
 def launch(config: CampaignConfig, *, as_json: bool) -> int:

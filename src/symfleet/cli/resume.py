@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import prepare_ledger, stored_config
-from symfleet.cli.explore import launch
+from symfleet.cli.explore import follow, launch
 from symfleet.cli.options import given, options_type
 from symfleet.config.environment import settings_environment
 from symfleet.config.knob import read_value
@@ -35,6 +35,7 @@ def register(app: App, invocation: Invocation) -> None:
 
         Everything comes from the campaign; options that do not change results may be given anew.
         """
+        follow()
         flags: dict[str, Any] = given(options)
         said = _said_of_the_ledger(flags)
         prepare_ledger(out, said.output.ledger, accept_older=said.advanced.accept_older_ledger)

@@ -241,6 +241,13 @@ class Resources(_Checked):
         " prefix length (10.1.0.0/16), separated by commas.",
         derived="every network that two hosts share",
     )
+    host_retry_s: float = number(
+        15.0,
+        1,
+        86_400,
+        "How often a host that was lost is asked whether it is back, while slots are missing.",
+        unit="s",
+    )
 
     def __post_init__(self) -> None:
         _Checked.__post_init__(self)

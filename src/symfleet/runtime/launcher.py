@@ -15,13 +15,11 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shlex
 import socket
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 import msgspec
 
@@ -30,7 +28,6 @@ from symfleet.clock import Clock, SystemClock
 from symfleet.config.environment import (
     crash_spec,
     inherited_environment,
-    mpi_rank,
     mpi_world_size,
 )
 from symfleet.config.hostfile import with_hostfile
@@ -42,6 +39,7 @@ from symfleet.errors import ExitCode, HostError, InternalError
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.engines import engine_setup, find_program
+from symfleet.runtime.joined import follow_if_told, join_as_root
 from symfleet.runtime.mpirun import (
     OtherHosts,
     find_mpirun,
@@ -100,8 +98,7 @@ def run_campaign(
     Raises SymfleetError: BusyError when a live job owns the campaign, the root's own error when it
     could not go on, InternalError when epoch after epoch comes to nothing."""
     clock = clock or SystemClock()
-    if mpi_world_size() is not None and mpi_rank() != 0:
-        _follow(clock)
+    follow_if_told(clock)
     config = with_hostfile(config)
     config.require_complete()
     environment = inherited_environment()
@@ -112,7 +109,7 @@ def run_campaign(
     with naming_the_disk(out):
         make_folder(out)
     if mpi_world_size() is not None:
-        _join(config, out, program, clock)
+        join_as_root(config, program, out, RUN_FOLDER, clock)
     mpirun = find_mpirun(environment.get("PATH", os.defpath))
     lock = CampaignLock(out, clock)
     with naming_the_disk(out):
@@ -125,46 +122,6 @@ def run_campaign(
             return launch.run()
     finally:
         lock.release()
-
-
-def _plan(
-    config: CampaignConfig, program: Path, run_dir: Path, launcher: int, used: tuple[float, int]
-) -> plans.EpochPlan:
-    return plans.EpochPlan(
-        config=config,
-        program=str(program),
-        run_dir=str(run_dir),
-        launcher_pid=launcher,
-        command_line=shlex.join(sys.argv),
-        elapsed_s=used[0],
-        executed=used[1],
-    )
-
-
-def _follow(clock: Clock) -> NoReturn:
-    """Be a rank of a job that somebody else started, other than its root; nothing of the output
-    folder is touched, which may be on another host."""
-    from symfleet.runtime.rank import run_rank
-
-    def no_plan() -> plans.EpochPlan:
-        raise InternalError("this rank is the root, but was started as another", where="MPI")
-
-    run_rank(no_plan, None, clock)
-
-
-def _join(config: CampaignConfig, out: Path, program: Path, clock: Clock) -> NoReturn:
-    """Be the root of a job that somebody else started."""
-    from symfleet.runtime.rank import run_rank
-
-    run_dir = out / RUN_FOLDER / "joined"
-    lock = CampaignLock(out, clock)
-    with naming_the_disk(out):
-        lock.acquire(config.advanced.lock_wait_s)
-        note_beginning(out, config)
-    remove_run_dirs(out / RUN_FOLDER)
-    make_folder(run_dir)
-    plan = _plan(config, program, run_dir, 0, (0.0, 0))
-    run_rank(lambda: plan, None, clock)
 
 
 class Launch:
@@ -230,7 +187,7 @@ class Launch:
         try:
             run_dir.mkdir(parents=True, exist_ok=True)
             files = short_path(run_dir)
-            told = _plan(self._config, self._program, run_dir, os.getpid(), used)
+            told = plans.plan_of(self._config, self._program, run_dir, os.getpid(), used)
             placement = self._roster.placement
             sizes = () if placement is None else placement.sizes
             plan = plans.write_plan(msgspec.structs.replace(told, sizes=sizes))

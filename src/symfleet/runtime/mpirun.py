@@ -67,6 +67,8 @@ def mpirun_command(
     }
     command = [mpirun, "-n", str(ranks), "--with-ft", "ulfm", "--oversubscribe"]
     command += ["--bind-to", "none"]
+    # Hosts are those that our user named, whatever a batch system has set aside.
+    command += ["--prtemca", "ras", "^slurm,pbs"]
     # What stands here holds for this host only: the guard of another host has its own folder.
     where = "prte_tmpdir_base" if others is None else "prte_local_tmpdir_base"
     command += ["--prtemca", where, str(files)]
@@ -87,6 +89,7 @@ def _remote_words(others: OtherHosts) -> list[str]:
     The daemons are all started from here: hosts need not reach each other by ssh."""
     hosts = [f"{host.name}:{len(host.sizes)}" for host in others.placement.hosts]
     settings = {
+        "plm": "ssh",
         "plm_ssh_agent": shlex.join(others.ssh),
         "plm_ssh_no_tree_spawn": "1",
         "prte_launch_agent": f"{sys.executable} -m symfleet.runtime.host_guard prted",

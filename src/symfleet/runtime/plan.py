@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -71,6 +73,21 @@ class EpochOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ranks that were dismissed because there was no epoch to run; 0 when there was one."""
     missing: Sequence[int] = ()
     """Those of them that did not acknowledge."""
+
+
+def plan_of(
+    config: CampaignConfig, program: Path, run_dir: Path, launcher: int, used: tuple[float, int]
+) -> EpochPlan:
+    """Make the plan of an epoch. `used`: seconds and decisions of earlier epochs of the launch."""
+    return EpochPlan(
+        config=config,
+        program=str(program),
+        run_dir=str(run_dir),
+        launcher_pid=launcher,
+        command_line=shlex.join(sys.argv),
+        elapsed_s=used[0],
+        executed=used[1],
+    )
 
 
 def write_visible(path: Path, data: bytes) -> None:

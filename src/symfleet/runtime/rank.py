@@ -227,7 +227,9 @@ def _be_worker(introduction: Introduction, transport: MpiTransport, clock: Clock
             log=NoteLog(places.out, name, introduction.output, introduction.epoch),
         )
         signal.signal(signal.SIGTERM, lambda *_: loop.drain("SIGTERM"))
-        loop.run()
+        leave = loop.run()
+    if leave.exit_code != ExitCode.DONE:
+        end_by_signal()  # its coordinator is gone or silent: nobody would come to Finalize
 
 
 def main() -> NoReturn:

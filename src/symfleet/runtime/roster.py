@@ -19,7 +19,6 @@ from symfleet.runtime.reach import SSH, Question, ask_hosts, problem_of
 
 LIVE_SHARE_MIN: Final = 0.75
 """With fewer of its slots a launch is worth a new epoch."""
-ASK_EVERY_S: Final = 15.0
 
 
 class Roster:
@@ -30,13 +29,11 @@ class Roster:
         resources: Resources,
         clock: Clock,
         tell: Callable[[str], None],
-        ask_every_s: float = ASK_EVERY_S,
     ) -> None:
         """`tell`: says a line to people."""
         self._resources = resources
         self._clock = clock
         self._tell = tell
-        self._ask_every_s = ask_every_s
         self._absent: tuple[str, ...] = ()
         self._questions: list[Question] = []
         self._ask_at = 0.0
@@ -69,7 +66,7 @@ class Roster:
             if host not in bad:
                 self._tell(f"{host}: it is back")
         self._absent = tuple(bad)
-        self._ask_at = self._clock.monotonic() + self._ask_every_s
+        self._ask_at = self._clock.monotonic() + self._resources.host_retry_s
         self.placement = place_ranks(self._resources, absent=self._absent)
         if self.slots == 0:
             raise next(iter(bad.values()))
@@ -93,7 +90,7 @@ class Roster:
                 self._questions.remove(question)
                 back = back or problem_of(answer) is None
         if not back and not self._questions and self._is_missing_many() and now >= self._ask_at:
-            self._ask_at = now + self._ask_every_s
+            self._ask_at = now + self._resources.host_retry_s
             self._questions = [Question(self.ssh, host, now) for host in self._absent]
         return back
 

@@ -16,6 +16,7 @@ from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.engine import processes
 from symfleet.engine.client import ExecutorClient
+from symfleet.errors import ExitCode
 from symfleet.protocol.events import (
     DrainRequested,
     KillExecutor,
@@ -37,6 +38,8 @@ from symfleet.transport.contract import NotSent, Transport
 _LOOK_S: Final = 0.02
 """How often executors are looked at that say nothing, and orphans are ended."""
 _FLUSH_S: Final = 5.0
+_FLUSH_LOST_S: Final = 0.5
+"""Last words to a coordinator that does not answer, perhaps because this host is cut off."""
 
 
 class WorkerLoop:
@@ -75,7 +78,7 @@ class WorkerLoop:
             while True:
                 leave = self._carry_out(actions)
                 if leave is not None:
-                    self._flush()
+                    self._flush(_FLUSH_S if leave.exit_code == ExitCode.DONE else _FLUSH_LOST_S)
                     return leave
                 actions = self._next()
         finally:
@@ -188,8 +191,8 @@ class WorkerLoop:
             return
         client.run(action)
 
-    def _flush(self) -> None:
-        deadline = self._clock.monotonic() + _FLUSH_S
+    def _flush(self, seconds: float) -> None:
+        deadline = self._clock.monotonic() + seconds
         while self._transport.unsent_bytes() and self._clock.monotonic() < deadline:
             self._transport.receive(1, 1)
             self._clock.sleep(self._pace.idle(0.0, None))

@@ -97,6 +97,7 @@ class Host:
         self._holder: subprocess.Popen[bytes] | None = None
         self._first = 0
         self._own_files: frozenset[str] = frozenset()
+        self._own_folders = [str(Path(path)) for path in (*spec.read_only, *spec.shared)]
 
     @property
     def name(self) -> str:
@@ -170,6 +171,8 @@ class Host:
             assert pipe is not None
             pipe.close()
         until(f"the processes of {self.name} end", lambda: not self._in_space(space), 10)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._first, 0)  # ours by now, if this process adopts orphans
         # What a dead process had still to send would keep its network for some time.
         self._at_switch(["ip", "link", "delete", self._port], check=False)
 
@@ -230,12 +233,11 @@ class Host:
     def _processes(self) -> Iterator[HostProcess]:
         for pid in self._in_space(self._space()):
             try:
-                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
                 raw = Path(f"/proc/{pid}/cmdline").read_bytes()
             except OSError:
                 continue
             words = tuple(word.decode() for word in raw.split(b"\0")[:-1])
-            if state != "Z" and host_init.__file__ not in words:
+            if words and host_init.__file__ not in words:
                 yield HostProcess(pid, words)
 
     def _space(self) -> Path:
@@ -244,11 +246,13 @@ class Host:
 
     @staticmethod
     def _in_space(space: Path) -> list[int]:
+        """Return the live processes of a namespace."""
         found = []
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
                 if entry.name.isdigit() and (entry / "ns" / "pid").readlink() == space:
-                    found.append(int(entry.name))
+                    state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                    found += [int(entry.name)] if state not in ("Z", "X") else []
         return found
 
     def ranks(self) -> list[HostProcess]:
@@ -266,7 +270,17 @@ class Host:
 
     def files(self) -> list[str]:
         """Return what programs have left in the places where they write without being told to."""
-        return [name for name in self._list_files() if name not in self._own_files]
+        return [
+            name
+            for name in self._list_files()
+            if name not in self._own_files
+            and not any(f"{place}/".startswith(f"{name}/") for place in self._own_folders)
+            and not any(f"{name}/".startswith(f"{place}/") for place in self._own_folders)
+        ]
+
+    def own(self, folder: Path) -> None:
+        """Take what is in a folder, now and later, for the host's own: nothing that was left."""
+        self._own_folders.append(str(folder))
 
     def _list_files(self) -> list[str]:
         found = []

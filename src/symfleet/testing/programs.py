@@ -82,6 +82,8 @@ class ProgramCampaign:
         self.ledger = ""
         """The setting of that name."""
         self.coordinators: int | None = None
+        self.resources: Resources | None = None
+        """What is used instead of `slots` slots of this host."""
         """The setting of that name."""
         self.own_connections = False
         """The setting of that name."""
@@ -110,7 +112,7 @@ class ProgramCampaign:
                 engine_command=words,
                 env=(f"RUNS={self.log}", f"SECONDS={takes:g}", *self.env),
             ),
-            resources=Resources(jobs=self.slots, coordinators=self.coordinators),
+            resources=self.resources or Resources(jobs=self.slots, coordinators=self.coordinators),
             # A program that sleeps must not look like one that hangs.
             limits=Limits(wall_ms=20_000),
             stop=stop or Stop(until_quiescent=True),
