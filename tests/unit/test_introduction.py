@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from symfleet.config.ledger_address import LedgerAccess
 from symfleet.config.model import CampaignConfig, Output, Target
+from symfleet.protocol.events import FrameReceived, RankLost
 from symfleet.protocol.operations import EpochOpening
 from symfleet.protocol.setup import Knobs, Peer
 from symfleet.runtime.introduction import (
@@ -15,10 +17,12 @@ from symfleet.runtime.introduction import (
     RootGone,
     SourcePlace,
     await_introduction,
+    await_present,
     dismiss,
     encode_introduction,
     peer_frames,
     say_farewell,
+    say_present,
 )
 from symfleet.runtime.places import Folders
 from symfleet.testing.fake_clock import FakeClock
@@ -95,6 +99,7 @@ def peer_introduction(edges: bytes) -> PeerIntroduction:
         sources=(SourcePlace(1, "/seeds"),),
         opening=EpochOpening(Epoch(3), True, 0, 0, 5, 7, edges),
         may_restart=True,
+        access=LedgerAccess("postgresql://u@h/d", CampaignId("c1" * 16), Epoch(3), "secret"),
         pieces=0,
     )
 
@@ -113,6 +118,37 @@ def test_a_coordinator_gets_the_whole_coverage_in_bounded_frames(size: int, fram
     assert heard == msgspec.structs.replace(introduction, pieces=frames - 1)
     (waits,) = network.endpoint(1).receive(10, 1 << 20).events
     assert waits.rank == 2, "what others say waits"
+
+
+class Standing(FakeClock):
+    """While the root waits, coordinator 1 stands and speaks, and coordinator 2 dies."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+        self.began = self.monotonic_s
+
+    def sleep(self, seconds: float) -> None:
+        if self.monotonic_s == self.began:
+            say_present(self.network.endpoint(1))
+            self.network.endpoint(1).send(0, b"a turn")
+            self.network.lose(2)
+        super().sleep(max(seconds, 0.01))
+
+
+def test_workers_come_when_every_coordinator_stands_and_nothing_it_said_is_lost() -> None:
+    network = Network(4)
+    clock = Standing(network)
+    rest = await_present(network.endpoint(0), clock, [1, 2])
+    assert rest == [FrameReceived(1, b"a turn"), RankLost(2)]
+    assert clock.monotonic_s - clock.began < 1, "nobody else is waited for"
+
+
+def test_a_coordinator_that_takes_too_long_is_not_waited_for() -> None:
+    network = Network(2)
+    clock = FakeClock()
+    assert await_present(network.endpoint(0), clock, [1]) == []
+    assert 5 <= clock.monotonic_s - FakeClock().monotonic_s < 6
 
 
 def test_a_root_that_dies_before_it_speaks_is_not_waited_for() -> None:

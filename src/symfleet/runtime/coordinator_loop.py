@@ -122,7 +122,7 @@ class CoordinatorLoop:
     def __init__(self, parts: CoordinatorParts) -> None:
         self._p = parts
         self._machine = parts.machine
-        self._events: deque[CoordinatorEvent] = deque(parts.early)
+        self._events: deque[CoordinatorEvent] = deque(parts.store.arrived(parts.early))
         self._pace = Pace()
         self._aside_at = 0.0
         self._publish = Publish(0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -36,6 +36,7 @@ from symfleet.types import CampaignId, Epoch, GenerationId, Incarnation
 _WAIT_S: Final = 3600.0
 """Opening a large ledger after an unclean end may take long; the root's death ends the wait."""
 
+_PRESENT_S: Final = 5.0
 _FAREWELL_S: Final = 5.0
 
 
@@ -53,7 +54,11 @@ class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
 
 
 class Nomination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """This rank will be a coordinator: it may load what it needs while the ledger is opened."""
+    """This rank will be a coordinator: it loads what it needs while the ledger is opened, so that
+    it is not late when work is handed out."""
+
+    attaches: bool
+    """Whether it may write to a server by itself."""
 
 
 class SourcePlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,6 +102,10 @@ class KnowledgePiece(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     edges: bytes
 
 
+class Present(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """A coordinator stands and reaches the ledger: its workers may come."""
+
+
 class Dismissal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """There will be no epoch: acknowledge and leave."""
 
@@ -111,6 +120,7 @@ class RootGone(Exception):
     """The root has ended, or wants nothing more of this rank."""
 
 
+_PRESENT: Final = msgspec.msgpack.encode(Present())
 FirstWords = Introduction | PeerIntroduction | Dismissal
 _Words = Call | Nomination | KnowledgePiece | FirstWords
 _decoder: Final = msgspec.msgpack.Decoder(_Words)
@@ -124,11 +134,11 @@ def encode_introduction(introduction: Introduction) -> bytes:
     return msgspec.msgpack.encode(introduction)
 
 
-def nominate(transport: Transport, ranks: Sequence[int]) -> None:
+def nominate(transport: Transport, ranks: Sequence[int], *, attaches: bool) -> None:
     """Tell those that will be coordinators."""
     for rank in ranks:
         with contextlib.suppress(NotSent):  # it is lost, and the machine hears of that
-            transport.send(rank, msgspec.msgpack.encode(Nomination()))
+            transport.send(rank, msgspec.msgpack.encode(Nomination(attaches)))
 
 
 def peer_frames(introduction: PeerIntroduction) -> list[bytes]:
@@ -144,6 +154,25 @@ def peer_frames(introduction: PeerIntroduction) -> list[bytes]:
 
 def _with_knowledge(opening: EpochOpening, edges: bytes) -> EpochOpening:
     return dataclasses.replace(opening, knowledge=edges)
+
+
+def await_present(
+    transport: Transport, clock: Clock, ranks: Iterable[int]
+) -> list[FrameReceived | RankLost]:
+    """Wait until these coordinators stand, so that none is late when work is handed out; return
+    what else has arrived. One that takes too long, or dies, is not waited for."""
+    waiting, rest = set(ranks), list[FrameReceived | RankLost]()
+    pace, deadline = Pace(), clock.monotonic() + _PRESENT_S
+    while waiting and clock.monotonic() < deadline:
+        for event in transport.receive(len(waiting), 1 << 20).events:
+            if isinstance(event, FrameReceived) and event.data == _PRESENT:
+                waiting.discard(event.rank)
+                continue
+            if isinstance(event, RankLost):
+                waiting.discard(event.rank)
+            rest.append(event)
+        clock.sleep(pace.idle(0.0, None))
+    return rest
 
 
 def dismiss(transport: Transport, clock: Clock, grace_s: float, reason: str = "") -> Sequence[int]:
@@ -169,6 +198,12 @@ def dismiss(transport: Transport, clock: Clock, grace_s: float, reason: str = ""
 # ---- every other rank ---------------------------------------------------------------------------
 
 
+def say_present(transport: Transport) -> None:
+    """Tell the root that this coordinator stands."""
+    with contextlib.suppress(NotSent):
+        transport.send(ROOT_RANK, _PRESENT)
+
+
 def say_farewell(transport: Transport, root: int, clock: Clock) -> None:
     """Acknowledge a dismissal, and see it on its way."""
     with contextlib.suppress(NotSent):
@@ -189,8 +224,10 @@ def await_introduction(transport: Transport, clock: Clock) -> FirstWords:
                 answer = msgspec.msgpack.encode(present(program))
                 with contextlib.suppress(NotSent):
                     transport.send(ROOT_RANK, answer)
-            case Nomination():
+            case Nomination(attaches=attaches):
                 importlib.import_module("symfleet.runtime.peer")
+                if attaches:
+                    importlib.import_module("symfleet.ledger.postgres_attached")
             case PeerIntroduction():
                 return _with_pieces(heard, transport, clock)
             case Introduction() | Dismissal():

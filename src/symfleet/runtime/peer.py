@@ -19,7 +19,7 @@ from symfleet.protocol.messages import SlotsSeen
 from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts, TurnStore
 from symfleet.runtime.coordinator_setup import coordinator_setup, scanners_of
 from symfleet.runtime.intake import Intake
-from symfleet.runtime.introduction import PeerIntroduction
+from symfleet.runtime.introduction import PeerIntroduction, say_present
 from symfleet.runtime.layout import ROOT_RANK
 from symfleet.runtime.notes import NoteLog
 from symfleet.runtime.places import RankPlaces
@@ -88,7 +88,9 @@ def run_peer(
         places.out, f"coordinator-{introduction.number}", config.output, introduction.epoch
     )
     with _store(introduction, transport, clock, codec, log) as store:
-        return _loop(introduction, transport, clock, machine, store, codec, log).run()
+        loop = _loop(introduction, transport, clock, machine, store, codec, log)
+        say_present(transport)
+        return loop.run()
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from symfleet.ledger.contract import EpochRequest, Ledger
 from symfleet.observe.writer import StatusWriter
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.coordinator import Coordinator
-from symfleet.protocol.events import Finish, RankLost
+from symfleet.protocol.events import Finish, FrameReceived, RankLost
 from symfleet.protocol.operations import EpochOpening
 from symfleet.protocol.setup import Peer
 from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts
@@ -33,6 +33,7 @@ from symfleet.runtime.introduction import (
     Introduction,
     PeerIntroduction,
     SourcePlace,
+    await_present,
     dismiss,
     encode_introduction,
     nominate,
@@ -87,6 +88,8 @@ class Root:
         self._knobs = knobs_of(plan.config)
         self._incarnation = new_incarnation()
         self._introduced = False
+        self._early: list[FrameReceived | RankLost] = []
+        """What has arrived before the loop began."""
         self.loop: CoordinatorLoop | None = None
 
     @property
@@ -112,7 +115,8 @@ class Root:
         layout = lay_out(
             roll.hosts(), resources.coordinator_count, resources.slots, self._plan.sizes
         )
-        nominate(self._transport, layout.coordinators[1:])
+        attaches = self._config.advanced.own_connections
+        nominate(self._transport, layout.coordinators[1:], attaches=attaches)
         key = generation_key(
             self._config,
             Path(self._plan.program),
@@ -194,6 +198,7 @@ class Root:
                 access=opened.ledger.access() if self._config.advanced.own_connections else None,
             )
             self._tell(rank, peer_frames(introduction))
+        self._early += await_present(self._transport, self._clock, clients)
         for rank, place in layout.workers.items():
             worker = Introduction(
                 campaign=opened.campaign,
@@ -282,7 +287,7 @@ class Root:
             ),
             clock=self._clock,
             knobs=self._knobs,
-            early=[RankLost(rank) for rank in epoch.roll.lost],
+            early=[*(RankLost(rank) for rank in epoch.roll.lost), *self._early],
         )
 
     def _publishers(self, ledger: Ledger) -> Sequence[Publisher]:
