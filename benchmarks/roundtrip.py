@@ -191,12 +191,18 @@ def run_job(folder: Path, *, items: int, seconds: float, slots: int, prefetch: i
     return rows
 
 
-def mpirun(ranks: int, folder: Path, argument: str, native: Path | None = None) -> str:
-    """Run this module as ranks; return what they print."""
+def mpirun(
+    ranks: int,
+    folder: Path,
+    argument: str,
+    native: Path | None = None,
+    module: str = "benchmarks.roundtrip",
+) -> str:
+    """Run a module, this one unless another is named, as ranks; return what they print."""
     command = mpirun_command(find_mpirun(os.defpath), ranks, folder, Path("unused"))
     launch = command[: command.index(sys.executable)]
     done = subprocess.run(
-        [*launch, sys.executable, "-m", "benchmarks.roundtrip", "--rank", argument],
+        [*launch, sys.executable, "-m", module, "--rank", argument],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         check=True,
