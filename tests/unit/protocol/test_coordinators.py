@@ -26,13 +26,18 @@ from symfleet.protocol.messages import (
     Vote,
     VoteVoid,
     Welcome,
+    WorkEntry,
+    WorkerFault,
 )
 from symfleet.protocol.operations import (
     Admit,
     Claim,
+    Claimed,
     CloseEpoch,
     CommitQuiescence,
+    Defer,
     RecordAck,
+    Release,
     TakeOver,
 )
 from symfleet.protocol.setup import Knobs
@@ -363,3 +368,87 @@ def test_claims_that_no_slot_can_take_are_given_back_for_others() -> None:
     bench.wait(1.0, 0.1)
     states = bench.ledger.status().states
     assert (states[WorkState.LEASED], states[WorkState.PENDING]) == (0, 3)
+
+
+# ---- the root judges the whole fleet ------------------------------------------------------------
+
+
+def broken() -> WorkerFault:
+    return WorkerFault("no_engine", "the engine is missing", "install it")
+
+
+@pytest.mark.parametrize("theirs", ["", "host 7: no engine"])
+def test_the_job_ends_only_when_no_host_of_any_coordinator_runs(theirs: str) -> None:
+    bench = root_bench()
+    bench.first_work(0, 1, 3)
+    say(bench, news(changes=1, paused=theirs))
+    turns = [bench.turn(bench.frame(broken())), *bench.wait(1.0, 0.1)]
+    ended = told(turns, PEER, EndEpoch)
+    assert bool(ended) == bool(theirs)
+
+
+def test_the_loss_of_the_roots_own_workers_does_not_end_the_job() -> None:
+    bench = root_bench()
+    bench.first_work(0)
+    say(bench, news(changes=1, workers=3, slots=30, usable=30))
+    turns = [bench.turn(RankLost(1)), *bench.wait(1.0, 0.1)]
+    assert not told(turns, PEER, EndEpoch)
+    turn = say(bench, news(changes=1, workers=0, slots=30, usable=0))
+    (end,) = told([turn], PEER, EndEpoch)
+    assert end.restart, "the next epoch brings the workers back"
+
+
+def test_nothing_new_is_dispatched_anywhere_when_many_slots_are_lost() -> None:
+    bench = root_bench()
+    bench.first_work(0, 1, 3)
+    say(bench, news(changes=1, slots=30, usable=30, in_flight=2))
+    bench.wait(0.2, 0.1)
+    turns = [say(bench, news(changes=1, slots=30, usable=5, in_flight=2)), *bench.wait(0.2, 0.1)]
+    assert [n.renewing for n in told(turns, PEER, News)][-1]
+    assert not told(turns, PEER, EndEpoch), "what runs may finish"
+    peer = peer_bench()
+    peer.join()
+    say(peer, news(changes=1, renewing=True))
+    assert not peer.turn(peer.seed(0)).works
+
+
+def test_no_capacity_is_judged_while_workers_are_on_their_way_to_another_coordinator() -> None:
+    bench = CoordinatorBench(peers=(8, PEER), orphans=(ORPHAN,), workers=2, slots=2)
+    bench.join()
+    bench.turn(bench.seed(0))
+    say(bench, news(changes=1, usable=1, known=0, workers=0, slots=0), rank=8)
+    say(bench, news(changes=1, usable=20, slots=20))
+    bench.wait(0.2, 0.1)
+    bench.turn(RankLost(PEER))
+    turns = bench.wait(0.3, 0.1)
+    assert not bench.machine._core.renewing, "20 of 24 slots are gone, but come back"
+    turns = [say(bench, news(changes=1, usable=0, slots=0, known=1, workers=0), rank=8)]
+    turns += bench.wait(0.3, 0.1)
+    assert bench.machine._core.renewing, "these did not"
+
+
+def items_of(turn: Turn) -> list[WorkEntry]:
+    return [entry for work in turn.works for entry in work.work.items]
+
+
+@pytest.mark.guarantee("J8")
+def test_deferred_work_is_due_when_nothing_is_leased_anywhere() -> None:
+    bench = peer_bench()
+    bench.join()
+    bench.ledger.run([Admit(bench.source, bench.seed(0, 1).entries)])
+    (answer,) = bench.ledger.run([Claim(0, 2)]).answers
+    assert isinstance(answer, Claimed)
+    late, other = answer.leases
+    told_of = bench.ledger.run([Defer(late.work_id, late.token, "a test")])
+    say(bench, news(changes=told_of.changes, open_work=2, leased=1))
+    assert not [work for turn in bench.wait(5.0, 0.5) for work in turn.works]
+    told_of = bench.ledger.run([Release(other.work_id, other.token, "given_back")])
+    turns = [say(bench, news(changes=told_of.changes, pending=1, open_work=2))]
+    turns += bench.wait(0.5, 0.1)
+    (work,) = [work for turn in turns for work in turn.works]
+    assert [entry.work_id for entry in work.work.items] == [other.work_id]
+    turns = [bench.turn(bench.result(work), bench.ready(work.token))]
+    while not any(entry.work_id == late.work_id for turn in turns for entry in items_of(turn)):
+        answers = [bench.result(work) for work in turns[-1].works]
+        turns.append(bench.turn(*answers, after_s=0.5))
+        assert len(turns) < 50, "it is due at the end"
