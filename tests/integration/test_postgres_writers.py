@@ -15,14 +15,17 @@ from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from symfleet.clock import SystemClock
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.errors import BusyError, DataError, HostError, IntegrityError, InternalError
-from symfleet.ledger import opener, postgres_opener
+from symfleet.ledger import opener, postgres_arrays, postgres_opener
 from symfleet.ledger.edges import unpack_edges
 from symfleet.ledger.places import attach_ledger
 from symfleet.ledger.postgres import PostgresLedger
+from symfleet.ledger.postgres_arrays import Blobs, Numbers, Words
 from symfleet.ledger.postgres_attached import AttachedLedger, AttachRequest
 from symfleet.ledger.postgres_owner import GivenUpError
 from symfleet.ledger.postgres_statements import postgres_migrations
@@ -124,6 +127,34 @@ def at_commit(
 
     monkeypatch.setattr(ledger, "_write_standing", write_standing)
     return results
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1) | st.none()),
+    st.lists(st.binary(max_size=40)),
+    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))),
+)
+def test_columns_arrive_as_they_are(
+    arrays: psycopg.Connection[Any],
+    numbers: list[int | None],
+    blobs: list[bytes],
+    words: list[str],
+) -> None:
+    query = "SELECT %s::bigint[], %s::bytea[], %s::text[]"
+    told = (Numbers(numbers), Blobs(blobs), Words(words))
+    assert arrays.execute(query, told).fetchone() == (numbers, blobs, words)
+
+
+def test_a_zero_byte_in_a_text_is_shown_as_unknown(arrays: psycopg.Connection[Any]) -> None:
+    assert arrays.execute("SELECT %s::text[]", (Words(["a\0b"]),)).fetchone() == (["a\ufffdb"],)
+
+
+@pytest.fixture
+def arrays(admin: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
+    """A session that knows our arrays."""
+    postgres_arrays.register(admin)
+    return admin
 
 
 # ---- at once ----------------------------------------------------------------------------------

@@ -24,8 +24,9 @@ from symfleet.ledger.owner_lock import OwnerLock
 from symfleet.ledger.postgres_connection import PostgresConnection
 from symfleet.ledger.postgres_faults import ConnectionLostError
 from symfleet.ledger.postgres_owner import Ownership
+from symfleet.ledger.postgres_scope import Scope
 from symfleet.ledger.postgres_statements import BATCHES, SESSION
-from symfleet.ledger.postgres_writer import ATTEMPTS, Attempt, PostgresWriter, Scope
+from symfleet.ledger.postgres_writer import ATTEMPTS, Attempt, PostgresWriter
 from symfleet.protocol.operations import EpochOpening, Operation, TakeOver, TurnAnswers
 
 __all__ = ["ATTEMPTS", "PostgresLedger"]

@@ -2,11 +2,12 @@
 
 Theory of operation. All rows that the operations name are asked for at once, with the beginning of
 the transaction. The answers stay true until this turn itself changes them: rows are numbered and
-made only by one ordered transaction at a time (`needs_order`), a leased row is changed only by its
-holder, and a token that does not hold a row never will. Inserts and changes of state whose outcome
-is known by that are gathered and written with one statement for each table. Whatever is asked of
-the database in between is asked through a cursor that writes what is gathered first, so that it
-sees it. Before COMMIT each statement must have written exactly as many rows as it was given.
+made only by one ordered transaction at a time (`postgres_scope`), a leased row is changed only by
+its holder, and a token that does not hold a row never will. Inserts and changes of state whose
+outcome is known by that are gathered and written with one statement for each table. Whatever is
+asked of the database in between is asked through a cursor that writes what is gathered first, so
+that it sees it. Before COMMIT each statement must have written exactly as many rows as it was
+given.
 
 No transaction waits for another one in a circle: the ordered ones wait for each other before they
 have locked anything; claims pass over rows that are locked; all else that is locked belongs to one
@@ -27,14 +28,7 @@ from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
 from symfleet.protocol.operations import (
     Admit,
-    AuditLeases,
-    Blame,
-    Claim,
-    CountFaults,
-    CountSkips,
     Decide,
-    Defer,
-    MarkPublished,
     Operation,
     RecordAck,
     Release,
@@ -57,20 +51,6 @@ _ORDER: Final = (
 _TURN: Final = load("turn")
 _CHANGES_WORK: Final = frozenset((_TURN["release_work"], _TURN["blame_work"]))
 """They end with work, epoch, fence."""
-
-
-def needs_order(operation: Operation) -> bool:
-    """Whether an operation numbers rows or asks what all coordinators did, so that its transaction
-    must come before or after every other such one."""
-    match operation:
-        case Claim() | Defer() | Blame() | CountFaults() | CountSkips():
-            return False
-        case MarkPublished() | AuditLeases():
-            return False
-        case Release():
-            return operation.at_head
-        case _:
-            return True
 
 
 @dataclass(slots=True)

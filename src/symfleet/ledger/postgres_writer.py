@@ -24,7 +24,6 @@ writers go on in the same epoch, and a lost lease would be handed out twice unde
 
 from __future__ import annotations
 
-import enum
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,15 +38,14 @@ from symfleet.ledger.postgres_arrays import columns_of
 from symfleet.ledger.postgres_connection import PostgresConnection
 from symfleet.ledger.postgres_faults import ConflictError, ConnectionLostError
 from symfleet.ledger.postgres_owner import Ownership, lost_to_another
+from symfleet.ledger.postgres_scope import Scope, learn, scope_of, the_row
 from symfleet.ledger.postgres_statements import BATCHES
-from symfleet.ledger.postgres_turn import Known, PostgresTurn, needs_order
+from symfleet.ledger.postgres_turn import Known, PostgresTurn
 from symfleet.ledger.row_ledger import RowLedger
 from symfleet.ledger.rows import Answer, Cursor
-from symfleet.ledger.standing import Standing, published_nth, read_standing
+from symfleet.ledger.standing import published_nth, read_standing
 from symfleet.ledger.statements import load
 from symfleet.protocol.operations import (
-    CloseEpoch,
-    CommitQuiescence,
     Marked,
     MarkPublished,
     Operation,
@@ -69,14 +67,6 @@ ATTEMPTS: Final = 5
 """How often one transaction is tried when the server gives it up or goes away."""
 
 _CONFLICT_PAUSE_S: Final = 0.002
-
-
-class Scope(enum.Enum):
-    """What a transaction holds from its beginning."""
-
-    SHARED = "turn_start"
-    ORDERED = "begin_ordered"
-    ALONE = "begin_alone"
 
 
 @dataclass(slots=True)
@@ -157,7 +147,7 @@ class PostgresWriter(RowLedger):
             turn.write_gathered()
             return self._told(answers)
 
-        told = self._in_transaction(work, scope=_scope_of(operations), ask=ask)
+        told = self._in_transaction(work, scope=scope_of(operations), ask=ask)
         for operation, answer in zip(operations, told.answers, strict=True):
             if isinstance(operation, MarkPublished) and answer == Marked("completed"):
                 self._marks[operation.sink] = operation.published_upto
@@ -244,14 +234,14 @@ class PostgresWriter(RowLedger):
         if ask is not None:
             ask(session)
         session.settle()
-        epoch, backend, self._wall, *where = _the_row(start.fetchone())[1:]
+        epoch, backend, self._wall, *where = the_row(start.fetchone())[1:]
         if epoch != self._epoch:
             raise lost_to_another(ownership, epoch)
         if backend != ownership.backend:
             raise _pooled(ownership)
-        _learn(self._standing, where)
+        learn(self._standing, where)
         if is_ordered:
-            decisions, chain, self._standing.works, self._last_input = _the_row(heads.fetchone())
+            decisions, chain, self._standing.works, self._last_input = the_row(heads.fetchone())
             self._standing.decisions = decisions
             self._standing.chain = chain or b""
             for (edges,) in coverage:
@@ -356,49 +346,6 @@ class PostgresWriter(RowLedger):
         except ConnectionLostError:
             self._come_back(None)
             return super().status()
-
-
-def _scope_of(operations: Sequence[Operation]) -> Scope:
-    if any(isinstance(operation, CommitQuiescence | CloseEpoch) for operation in operations):
-        return Scope.ALONE
-    return Scope.ORDERED if any(map(needs_order, operations)) else Scope.SHARED
-
-
-def _learn(standing: Standing, where: Sequence[Any]) -> None:
-    """Take over what others have changed: the columns of `turn_start` after the time."""
-    quiescent, closed, artefacts, _, _, *counts = where
-    standing.quiescent, standing.closed = bool(quiescent), closed
-    standing.artefacts = artefacts
-    if min(counts) < 0:
-        raise _wrong_counts(f"they cannot be {counts}")
-    (
-        standing.pending,
-        standing.leased,
-        standing.done,
-        standing.deferred,
-        standing.poisoned,
-        standing.suspects,
-        standing.changes,
-        standing.corpus,
-        standing.crashes,
-        standing.hangs,
-    ) = counts
-
-
-def _the_row(row: Any) -> Any:
-    """Return the one row that tells where the ledger stands."""
-    if row is None:
-        raise _wrong_counts("their row is missing")
-    return row
-
-
-def _wrong_counts(why: str) -> IntegrityError:
-    return IntegrityError(
-        "the ledger's counts are damaged",
-        where="standing",
-        why=why,
-        hint="nothing was changed; run `symfleet verify`, then restore a backup of the ledger",
-    )
 
 
 def _older_server(ownership: Ownership, found: int, expected: int) -> IntegrityError:
