@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from symfleet.ledger.postgres_turn import needs_order
+from symfleet.ledger.postgres_scope import needs_order
 from symfleet.protocol.operations import Answer, Claimed, Decide, Decided, Operation
 from symfleet.testing.scale.coordinators import ScaleCoordinator, Submitted, store_vector
 from symfleet.testing.scale.costs import Vector, total
