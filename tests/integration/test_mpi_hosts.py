@@ -4,16 +4,19 @@ own. The output folder is on the first one only."""
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
+import msgspec
 import pytest
 
 from symfleet.config.model import Advanced, CampaignConfig, Resources
 from symfleet.ledger.contract import LedgerStatus
+from symfleet.runtime.mpirun import find_mpirun
 from symfleet.testing.jobs import Job, until
 from symfleet.testing.kill_loop import Facts, collect_facts
 from symfleet.testing.namespaces import SSH, Host, Hosts, why_not
@@ -285,6 +288,9 @@ def test_a_host_that_cannot_take_part_is_refused_by_name(site: Callable[..., Sit
     both.use(2, 2)
     beta = both.others[0]
     theirs = beta.path(both.target)
+    hosts = ("--hosts", "alpha:2,beta:2", "--ssh", " ".join(REACH))
+    doctor = (sys.executable, "-m", "symfleet.cli.main", "doctor", *hosts)
+    assert b"ok       host beta      symfleet" in both.here.run(*doctor).stdout
 
     def refused() -> str:
         job = both.job()
@@ -303,6 +309,7 @@ def test_a_host_that_cannot_take_part_is_refused_by_name(site: Callable[..., Sit
     beta.cut()
     said = refused()
     assert "a host cannot be reached; where: beta; why: ssh: connect to host beta" in said
+    assert b"PROBLEM  host beta      a host cannot be reached" in both.here.run(*doctor).stdout
     beta.mend()
 
     package = Path(sys.modules["symfleet"].__file__ or "").parent
@@ -315,4 +322,25 @@ def test_a_host_that_cannot_take_part_is_refused_by_name(site: Callable[..., Sit
     beta.run("mount", "-t", "tmpfs", "none", str(package.parent))
     said = refused()
     assert "symfleet is missing on a host; where: beta; why: ModuleNotFoundError" in said
+    both.assert_nothing_left()
+
+
+@pytest.mark.long
+def test_a_job_that_somebody_else_started_over_several_hosts(site: Callable[..., Site]) -> None:
+    both = site("alpha", "beta")
+    config = both.job().config
+    engine = " ".join(config.target.engine_command)
+    words = ["--keep", "all", "--engine", "command", "--engine-command", engine, "-j", "3"]
+    words += ["--env", f"RUNS={both.campaign.log}", "--env", "SECONDS=0.1", "--until-quiescent"]
+    folders = ["-i", str(both.campaign.seeds), "-o", str(both.campaign.out)]
+    start = [find_mpirun(os.defpath), "--host", "alpha:2,beta:2", "-n", "4", "--with-ft", "ulfm"]
+    start += ["--map-by", "slot", "--bind-to", "none", "--oversubscribe", "--allow-run-as-root"]
+    start += ["--prtemca", "plm_ssh_agent", " ".join(SSH), "--mca", "btl", "self,sm,tcp"]
+    joined = [sys.executable, "-m", "symfleet.cli.main", "explore", *folders, *words]
+    ended = both.here.run("env", "HOME=/root", *start, *joined, "--", str(both.target))
+    assert ended.returncode == 0, ended.stderr.decode()
+    verdict = msgspec.json.decode((both.campaign.out / "verdict.json").read_bytes())
+    assert (verdict["exit_code"], verdict["reason"]) == (0, "quiescent")
+    assert_all_decided(both)
+    assert both.runs(both.others[0]) != []
     both.assert_nothing_left()

@@ -11,13 +11,23 @@ from cyclopts import App, Parameter
 
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json
-from symfleet.config.environment import executor_path, inherited_environment
+from symfleet.clock import SystemClock
+from symfleet.config.environment import (
+    executor_path,
+    inherited_environment,
+    settings_environment,
+)
+from symfleet.config.hostfile import with_hostfile
+from symfleet.config.model import Resources
+from symfleet.config.resolve import resolve
 from symfleet.doctor.check import Check, Verdict, ok, problem
 from symfleet.doctor.host import check_host
 from symfleet.doctor.target import find_target, is_instrumented
 from symfleet.doctor.trial import try_target
 from symfleet.errors import ExitCode, HostError
 from symfleet.runtime.mpirun import find_mpirun
+from symfleet.runtime.placement import place_ranks
+from symfleet.runtime.reach import SSH, ask_hosts, problem_of
 
 Target = Annotated[
     str | None,
@@ -30,6 +40,26 @@ Target = Annotated[
 Output = Annotated[
     Path,
     Parameter(name=["--output", "-o"], help="Where a campaign would be.", show_default=False),
+]
+
+NamedHosts = Annotated[
+    str | None,
+    Parameter(name="--hosts", help="Other hosts, as `explore` takes them.", show_default=False),
+]
+Hostfile = Annotated[
+    str | None,
+    Parameter(
+        name="--hostfile", help="File with hosts, as `explore` takes it.", show_default=False
+    ),
+]
+Ssh = Annotated[
+    str | None,
+    Parameter(
+        name="--ssh",
+        help="Command that reaches a host.",
+        show_default=False,
+        allow_leading_hyphen=True,
+    ),
 ]
 
 _MARKS: Final = {Verdict.OK: "ok     ", Verdict.WARNING: "warning", Verdict.PROBLEM: "PROBLEM"}
@@ -62,15 +92,42 @@ def register(app: App, invocation: Invocation) -> None:
     """Add the command."""
 
     @app.command(name="doctor")
-    def doctor(target: Target = None, /, *, output: Output = Path(), json: Json = False) -> int:
-        """Check this host, and a target if one is given. Exit code 69 when something is missing.
+    def doctor(
+        target: Target = None,
+        /,
+        *,
+        output: Output = Path(),
+        hosts: NamedHosts = None,
+        hostfile: Hostfile = None,
+        ssh: Ssh = None,
+        json: Json = False,
+    ) -> int:
+        """Check this host, others and a target if they are given. Exit code 69 when something is
+        missing.
 
         What stands after `--` is a program and its arguments, as `explore` takes it.
         """
-        return examine((target,) if target else invocation.target or (), output, as_json=json)
+        said = {"hosts": hosts, "hostfile": hostfile, "ssh": ssh}
+        flags = {name: value for name, value in said.items() if value is not None}
+        others = with_hostfile(resolve(flags, settings_environment()).config).resources
+        argv = (target,) if target else invocation.target or ()
+        return examine(argv, output, others, as_json=json)
 
 
-def examine(argv: tuple[str, ...], output: Path, *, as_json: bool) -> int:
+def check_other_hosts(resources: Resources) -> Iterator[Check]:
+    """Yield a check of each host that is not this one: can it be reached, is it like this one?"""
+    placement = place_ranks(resources)
+    if placement is None:
+        return
+    for answer in ask_hosts(resources.ssh or SSH, placement.remote, SystemClock()):
+        bad = problem_of(answer)
+        if bad is None:
+            yield ok(f"host {answer.host}", answer.said.splitlines()[-1])
+        else:
+            yield problem(f"host {answer.host}", f"{bad.what}: {bad.why}", bad.hint)
+
+
+def examine(argv: tuple[str, ...], output: Path, others: Resources, *, as_json: bool) -> int:
     """Show all checks; return the exit code. `argv`: the target, empty when there is none."""
     environment = inherited_environment()
     search = environment.get("PATH", os.defpath)
@@ -79,6 +136,7 @@ def examine(argv: tuple[str, ...], output: Path, *, as_json: bool) -> int:
     except HostError:
         mpirun = None
     checks = list(check_host(output.absolute(), mpirun, environment))
+    checks += check_other_hosts(others)
     if argv:
         checks += check_one_target(argv[0], argv[1:], search)
     present.show(checks, _lines(checks), as_json=as_json)
