@@ -207,7 +207,7 @@ def facts(campaign: ProgramCampaign) -> tuple[object, ...]:
 def test_any_number_of_coordinators_explores_what_one_worker_does(
     make: Make, postgres: Cluster
 ) -> None:
-    seeds, env = {"root": b"0"}, ("NODES=60",)
+    seeds, env = {"root": b"0"}, ("NODES=40",)
     alone = make("tree", seeds, coordinators=1, slots=1, seconds=0.0, env=env)
     run(alone.job())
     expected = facts(alone)
@@ -285,20 +285,20 @@ def test_seeds_that_a_killed_coordinator_was_to_scan_are_scanned_by_the_root(mak
 @pytest.mark.guarantee("J6")
 @pytest.mark.guarantee("Q4")
 def test_a_killed_worker_of_a_coordinator_loses_nothing(make: Make) -> None:
-    campaign = make("none", MANY, slots=12, seconds=0.15)
+    campaign = make("none", MANY, slots=8, seconds=0.15)
     job = campaign.job()
     job.config = dataclasses.replace(
         job.config, resources=dataclasses.replace(job.config.resources, slots_per_worker=1)
     )
     started(campaign, job)
     workers = job.find(Role.WORKER)
-    assert len(workers) == 12
+    assert len(workers) == 8
     assert job.kill(workers[-1])
     assert job.wait() == 2, job.story.read_text()
     status = assert_once(campaign, MANY)
     assert status.epochs == 1
-    assert sum(n for n, _ in acks(status)) == 11
-    assert sum(n for _, n in acks(status)) == 12
+    assert sum(n for n, _ in acks(status)) == 7
+    assert sum(n for _, n in acks(status)) == 8
     assert len([name for one in status.coordinators for name in one.missing]) == 1
 
 
