@@ -20,7 +20,7 @@ SHAPES = (
     Shape(coordinators=3, workers=6, size=40, slots=1, prefetch=0),
     Shape(coordinators=2, workers=2, size=24, late=((9, 1.0), (12, 2.2))),
     Shape(coordinators=4, workers=8, size=50, slots=2, prefetch=2),
-    Shape(coordinators=3, workers=3, size=30, late=((7, 1.5),), direct=True),
+    Shape(coordinators=4, workers=5, size=60, late=((17, 1.2), (19, 35.0)), direct=True),
     Shape(coordinators=2, workers=4, size=30, direct=True),
 )
 
@@ -60,6 +60,14 @@ def test_healthy_coordinators_count_no_fault_and_run_each_item_once(
     assert outcome.exit_code == 0
     assert outcome.executions == outcome.decisions
     assert outcome.idle_window_s == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_coordinator_that_was_given_up_decides_nothing_when_it_comes_back() -> None:
+    """It was stopped between asking for a decision and the ledger, on a connection of its own."""
+    shape = Shape(coordinators=4, workers=5, size=60, late=((17, 1.2), (19, 35.0)), direct=True)
+    outcome = simulate(20159, shape=shape)
+    assert dict(outcome.injected)["turn stalls"] == 1
+    assert outcome.exit_code == 2
 
 
 def test_work_that_one_coordinator_finds_reaches_the_others_at_once() -> None:

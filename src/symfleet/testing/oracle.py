@@ -34,14 +34,14 @@ class Oracle:
     def __init__(self) -> None:
         self.tokens: set[DispatchToken] = set()
         self.decided: dict[WorkId, int] = {}
-        self._asked: dict[WorkId, Decide] = {}
+        self._made: dict[WorkId, Decide] = {}
         self._holders: dict[WorkId, int] = {}
 
     @property
     def cut_off(self) -> set[InputId]:
         """Inputs whose decision says that a wall limit ended the execution."""
-        asked = [self._asked[work_id] for work_id in self.decided if work_id in self._asked]
-        return {decide.input_id for decide in asked if decide.not_exhaustive}
+        made = [self._made[work_id] for work_id in self.decided]
+        return {decide.input_id for decide in made if decide.not_exhaustive}
 
     def dispatched(self, token: DispatchToken, work: Work) -> None:
         """A delivery leaves."""
@@ -49,12 +49,6 @@ class Oracle:
         self.tokens.add(token)
         for entry in work.items:
             assert entry.work_id not in self.decided, "C2: decided work was dispatched again"
-
-    def before_turn(self, operations: Sequence[Operation]) -> None:
-        """A turn's transaction begins; it may become durable although nobody hears of it."""
-        for operation in operations:
-            if isinstance(operation, Decide):
-                self._asked[operation.work_id] = operation
 
     def after_turn(self, operations: Sequence[Operation], answers: TurnAnswers | None) -> None:
         """A turn's transaction is durable."""
@@ -71,6 +65,7 @@ class Oracle:
                     assert work_id in self._holders, "L2: decided by one who does not hold it"
                     assert work_id not in self.decided, "C7: decided twice"
                     self.decided[work_id] = number
+                    self._made[work_id] = operation
                     del self._holders[work_id]
                 case ((Release() | Defer() | Blame()), (Changed(True) | Blamed(True))):
                     del self._holders[operation.work_id]

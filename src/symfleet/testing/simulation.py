@@ -185,7 +185,6 @@ class Simulation:
 
     def commit(self, operations: Sequence[Operation]) -> TurnAnswers:
         """Run a turn in the ledger."""
-        self.oracle.before_turn(operations)
         answers = self.ledger.run(operations)
         self.oracle.after_turn(operations, answers)
         return answers
