@@ -1,8 +1,8 @@
 """The kill loop in full: `python -m benchmarks.kill_loop [--runs 10] [--kills 10]`.
 
-For each number of slots one undisturbed run and `--runs` disturbed ones; every disturbed run is
-compared with the undisturbed one (see symfleet.testing.kill_loop). The result is a dated file in
-benchmarks/results; the exit code is 1 when anything differs.
+For each number of slots and coordinators one undisturbed run and `--runs` disturbed ones; every
+disturbed run is compared with the undisturbed one (see symfleet.testing.kill_loop). The result is a
+dated file in benchmarks/results; the exit code is 1 when anything differs.
 """
 
 from __future__ import annotations
@@ -23,21 +23,24 @@ from symfleet.testing.programs import ProgramCampaign
 ROOT = Path(__file__).resolve().parent.parent
 TREE = ROOT / "tests" / "programs" / "tree.py"
 SECONDS_A_SLOT = 0.1
-SLOTS = (1, 2, 4)
+SHAPES = ((1, 1), (2, 1), (4, 1), (6, 2))
+"""Slots and coordinators."""
 
 
-def tree(folder: Path, slots: int) -> ProgramCampaign:
+def tree(folder: Path, slots: int, coordinators: int) -> ProgramCampaign:
     """Return a campaign that takes some 15 s without disturbance. Its program stands beside it: an
     edit of the original in the middle of all runs would make another generation."""
     seconds = SECONDS_A_SLOT * slots
-    return ProgramCampaign(
+    campaign = ProgramCampaign(
         folder, folder.parent / TREE.name, {"root": b"0"}, slots=slots, seconds=seconds
     )
+    campaign.coordinators = coordinators
+    return campaign
 
 
-def undisturbed(folder: Path, slots: int) -> Facts:
+def undisturbed(folder: Path, slots: int, coordinators: int) -> Facts:
     """Run once without a kill; any fault is an error of its own."""
-    campaign = tree(folder, slots)
+    campaign = tree(folder, slots, coordinators)
     try:
         code = campaign.job().run(300)
     finally:
@@ -49,9 +52,11 @@ def undisturbed(folder: Path, slots: int) -> Facts:
         return collect_facts(reader, campaign.out)
 
 
-def disturbed(folder: Path, slots: int, seed: int, kills: int, within_s: float) -> RunReport:
+def disturbed(
+    folder: Path, shape: tuple[int, int], seed: int, kills: int, within_s: float
+) -> RunReport:
     """Run once with kills."""
-    campaign = tree(folder, slots)
+    campaign = tree(folder, *shape)
     try:
         loop = KillLoop(
             campaign.job(), campaign.log, random.Random(seed), kills=kills, within_s=within_s
@@ -88,20 +93,22 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     reference: Facts | None = None
     program = TREE.read_bytes()
-    for slots in SLOTS:
+    for slots, coordinators in SHAPES:
         with tempfile.TemporaryDirectory(prefix="symfleet-kill-loop-") as folder:
             (Path(folder) / TREE.name).write_bytes(program)
-            facts = undisturbed(Path(folder) / "undisturbed", slots)
+            facts = undisturbed(Path(folder) / "undisturbed", slots, coordinators)
             reference = reference or facts
             assert facts == reference, f"-j {slots} explores something else"
             for number in range(options.runs):
                 seed = options.seed * 10_000 + slots * 100 + number
+                shape = (slots, coordinators)
                 report = disturbed(
-                    Path(folder) / str(number), slots, seed, options.kills, options.within
+                    Path(folder) / str(number), shape, seed, options.kills, options.within
                 )
                 rows.append(
                     {
                         "slots": slots,
+                        "coordinators": coordinators,
                         "seed": seed,
                         "killed": dict(Counter(kill.role for kill in report.kills)),
                         "epochs": report.epochs,

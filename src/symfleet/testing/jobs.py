@@ -185,6 +185,12 @@ class Job:
 
     # ---- looking -----------------------------------------------------------------------------
 
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles that this job has."""
+        many = self.config.resources.coordinator_count > 1
+        return tuple(role for role in Role if many or role is not Role.COORDINATOR)
+
     def members(self) -> list[Member]:
         """Return the live processes of the job, the launcher first."""
         if not self.is_running:

@@ -1,10 +1,10 @@
 """The kill loop: a random process of a job is killed again and again, and nothing may come of it.
 
 One *disturbed run* explores a finite program to exhaustion. After each first decision since the
-last kill, within a bound, one random process (worker, executor, target, root, mpirun, or the
-launcher, which is then started again) gets SIGKILL. Roles are drawn as from a pack of cards, so
-that six kills meet all six of them. In the end everything must be as in a run that
-nobody disturbed: the same corpus, the same (work id, manifest digest), the same decision counters,
+last kill, within a bound, one random process (worker, executor, target, root, another coordinator
+if there is one, mpirun, or the launcher, which is then started again) gets SIGKILL. Roles are drawn
+as from a pack of cards, so that as many kills as there are roles meet all of them. In the end
+everything must be as in a run that nobody disturbed: the same corpus, the same (work id, manifest digest), the same decision counters,
 nothing poisoned, a clean audit, and no decided item executed again.
 
 That last point is checked from outside the ledger: the engine program logs each of its runs by
@@ -191,7 +191,7 @@ class KillLoop:
         while time.monotonic() < deadline and self._job.is_running:
             time.sleep(_POLL_S)
         if not self._pack:
-            self._pack = self._chance.sample(list(Role), len(Role))
+            self._pack = self._chance.sample(self._job.roles, len(self._job.roles))
         role = self._pack[-1]
         found: list[Member] = []
 
