@@ -4,8 +4,9 @@ One *disturbed run* explores a finite program to exhaustion. After each first de
 last kill, within a bound, one random process (worker, executor, target, root, another coordinator
 if there is one, mpirun, or the launcher, which is then started again) gets SIGKILL. Roles are drawn
 as from a pack of cards, so that as many kills as there are roles meet all of them. In the end
-everything must be as in a run that nobody disturbed: the same corpus, the same (work id, manifest digest), the same decision counters,
-nothing poisoned, a clean audit, and no decided item executed again.
+everything must be as in a run that nobody disturbed: the same corpus, the same (work id, manifest
+digest), the same decision counters, nothing poisoned, a clean audit, and no decided item executed
+again.
 
 That last point is checked from outside the ledger: the engine program logs each of its runs by
 itself. At a kill the set of decided inputs is read first and the length of the log afterwards: a
