@@ -58,6 +58,7 @@ from symfleet.protocol.operations import (
     SetSource,
     SinkRow,
     StoreInputs,
+    TakeOver,
     TurnAnswers,
 )
 from symfleet.testing.ledgers import (
@@ -173,9 +174,18 @@ class LedgerMachine(RuleBasedStateMachine):
             entries[2] = replace(entries[2], data=b"other bytes")
         self.turn(Admit(1, tuple(entries)))
 
-    @rule(limit=st.integers(0, 4), deferred=st.booleans(), suspects=st.booleans())
-    def claim(self, limit: int, deferred: bool, suspects: bool) -> None:
-        self.turn(Claim(0, limit, with_deferred=deferred, suspects_only=suspects))
+    @rule(
+        coordinator=st.integers(0, 2),
+        limit=st.integers(0, 4),
+        deferred=st.booleans(),
+        suspects=st.booleans(),
+    )
+    def claim(self, coordinator: int, limit: int, deferred: bool, suspects: bool) -> None:
+        self.turn(Claim(coordinator, limit, with_deferred=deferred, suspects_only=suspects))
+
+    @rule(coordinator=st.integers(1, 2))
+    def take_over(self, coordinator: int) -> None:
+        self.turn(TakeOver(coordinator), AuditLeases(coordinator, ()))
 
     def decision_of(
         self, which: int, children: tuple[Child, ...], edges: list[int], outcome: Outcome

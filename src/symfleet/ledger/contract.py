@@ -84,8 +84,10 @@ class CoordinatorTotals:
     coordinator: int
     executed: int
     acknowledged: int
+    """Slots that were acknowledged at the end, of `workers` in all."""
     workers: int
     missing: tuple[str, ...]
+    """Names of workers, or of the coordinator itself when it was lost (Q4)."""
     faults: int = 0
     """Sum of the fault counters that this coordinator wrote."""
 
