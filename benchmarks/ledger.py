@@ -345,16 +345,18 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
     parser.add_argument("--postgres", action="store_true", help="measure a PostgreSQL server")
     parser.add_argument("--connections", type=int, default=8, help="that write at once")
+    parser.add_argument("--repetitions", type=int, default=5, help="of each measurement")
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     options = parser.parse_args()
-    repetitions, seconds = (1, 0.7) if options.quick else (5, 4.0)
+    repetitions, seconds = (1, 0.7) if options.quick else (options.repetitions, 4.0)
+    load = os.getloadavg()[0]
     folder = Path(tempfile.mkdtemp(prefix="ledger-benchmark-", dir=options.folder))
     if options.postgres:
         try:
             figures = postgres_figures(folder, repetitions, seconds, options.connections)
         finally:
             shutil.rmtree(folder)
-        report(figures, options.json)
+        report(figures, options.json, load)
         return
     try:
         file_moves = measured(
@@ -401,11 +403,11 @@ def main() -> None:
         *(compared(figure, file_results) for figure in results),
         *openings,
     ]
-    report(figures, options.json)
+    report(figures, options.json, load)
 
 
-def report(figures: list[Figure], json_file: Path | None) -> None:
-    """Print a table; write JSON when asked."""
+def report(figures: list[Figure], json_file: Path | None, load: float) -> None:
+    """Print a table; write JSON when asked. `load`: runnable processes before the measurement."""
     print(f"{'':48} {'median':>10} {'low':>10} {'high':>10}  {'ratio':>6}")
     for figure in figures:
         ratio = f"{figure.ratio:5.0f}x" if figure.ratio else ""
@@ -418,6 +420,7 @@ def report(figures: list[Figure], json_file: Path | None) -> None:
         document = {
             "machine": platform.machine(),
             "cores": os.cpu_count(),
+            "load_average": load,
             "python": platform.python_version(),
             "sqlite": sqlite3.sqlite_version,
             "figures": [asdict(figure) for figure in figures],

@@ -53,7 +53,7 @@ from symfleet.protocol.operations import (
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request, packed
 from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.postgres_writers import attached
-from symfleet.types import CampaignId, Keep, SinkKind, WorkId, WorkState
+from symfleet.types import CampaignId, Fence, FencingToken, Keep, SinkKind, WorkId, WorkState
 
 REQUEST = opener.OwnerRequest("here", os.getpid(), lock_wait_s=0.1)
 _DEADLINE_S = 60
@@ -387,6 +387,31 @@ def test_quiescence_is_committed_when_nobody_is_inside_a_transaction(
     refusal = one(peer, Admit(1, (admission(b"too late"),)))
     assert "quiescent" in refusal.message
     assert root.status().states[WorkState.PENDING] == 0
+
+
+@pytest.mark.guarantee("L2")
+def test_a_turn_that_only_gives_back_tells_of_each_lease_whether_it_was_held(
+    root: PostgresLedger, attach: Callable[[int], AttachedLedger]
+) -> None:
+    admit(root, b"a", b"b", b"c", b"d")
+    peer = attach(1)
+    first, second, third = claim(peer, 1, 3)
+    forged = FencingToken(second.token.epoch, Fence(second.token.fence + 1))
+    answers = peer.run(
+        [
+            Release(first.work_id, first.token, "given_back"),
+            Release(first.work_id, first.token, "given_back"),
+            Release(second.work_id, forged, "given_back"),
+            Release(admission(b"d").work_id, third.token, "cancelled"),
+            Release(third.work_id, third.token, "prefetched", ran=True),
+        ]
+    )
+    assert [each.changed for each in answers.answers if isinstance(each, Changed)] == [
+        *(True, False, False, False, True)
+    ]
+    assert (answers.pending, answers.leased) == (3, 1)
+    assert one(peer, AuditLeases(1, ((second.work_id, second.token),))) == Audited()
+    assert list(root.audit()) == []
 
 
 # ---- given up ---------------------------------------------------------------------------------

@@ -22,9 +22,10 @@ from typing import Any, Final
 
 from symfleet.ledger.postgres_arrays import Blobs, columns_of
 from symfleet.ledger.postgres_connection import PostgresConnection, PostgresCursor
-from symfleet.ledger.postgres_statements import BATCHES
+from symfleet.ledger.postgres_statements import BATCHES, SESSION
 from symfleet.ledger.standing import Standing
 from symfleet.ledger.statements import load
+from symfleet.ledger.turn_giving_back import is_plain
 from symfleet.ledger.turn_rows import Turn
 from symfleet.protocol.operations import (
     Admit,
@@ -62,6 +63,10 @@ class Known:
     asked_leases: set[bytes] = field(default_factory=set)
     leases: dict[bytes, tuple[Any, ...]] = field(default_factory=dict)
     """Number, state, epoch and fence by work id."""
+    releases: tuple[Release, ...] = ()
+    """All operations of a turn that only gives back: it needs not ask who holds what, but writes
+    with its questions, and is told what it held."""
+    returned: set[tuple[bytes, int, int]] = field(default_factory=set)
     work: dict[bytes, tuple[Any, ...]] = field(default_factory=dict)
     """Columns of `find_work` by work id."""
     work_ids: set[bytes] = field(default_factory=set)
@@ -79,13 +84,23 @@ class Known:
     def asked_by(cls, operations: Sequence[Operation]) -> Known:
         """Return what operations ask about, unanswered."""
         known = cls()
+        releases = [op for op in operations if isinstance(op, Release) and is_plain(op)]
+        if releases and len(releases) == len(operations):
+            known.releases = tuple(releases)
+            return known
         for operation in operations:
             known._add(operation)
         return known
 
     def send(self, session: PostgresConnection) -> None:
         """Send the questions."""
-        self._answers = [(), (), (), ()]
+        self._answers = [(), (), (), (), ()]
+        if self.releases:
+            rows = [
+                (bytes.fromhex(each.work_id), each.token.epoch, each.token.fence)
+                for each in self.releases
+            ]
+            self._answers[4] = session.send(SESSION["give_back_held"], columns_of(rows))
         if self.asked_work:
             self._answers[0] = session.send(
                 BATCHES["known_work"], (Blobs(sorted(self.asked_work)),)
@@ -101,7 +116,8 @@ class Known:
 
     def read(self) -> None:
         """Read the answers."""
-        work, inputs, shown, leases = self._answers
+        work, inputs, shown, leases, returned = self._answers
+        self.returned.update(returned)
         for work_id, *columns in leases:
             self.leases[work_id] = tuple(columns)
             self.ids_of_rows[columns[0]] = work_id
@@ -259,6 +275,12 @@ class PostgresTurn(Turn):
 
     def give_back(self, work_id: WorkId, token: FencingToken) -> bool:
         """Make a leased row pending; return whether this token held it."""
+        if self._known.releases:
+            held = (bytes.fromhex(work_id), token.epoch, token.fence)
+            if held not in self._known.returned:
+                return False
+            self._known.returned.remove(held)
+            return True
         row = self._known.leases.get(bytes.fromhex(work_id))
         if row is None:
             return super().give_back(work_id, token)

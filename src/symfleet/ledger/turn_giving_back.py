@@ -54,10 +54,15 @@ def _left(turn: Turn, *, poisoned: bool) -> str:
     return "pending"
 
 
+def is_plain(release: Release) -> bool:
+    """Whether a release changes the state of its row only."""
+    lost = release.ran and release.cause in planning.LOSS_CAUSES
+    return not lost and not release.at_head and release.cause != "protocol"
+
+
 def release(turn: Turn, release: Release) -> Changed:
     """Give a lease back, unblamed."""
-    plain = not release.at_head and release.cause != "protocol"
-    if plain and not (release.ran and release.cause in planning.LOSS_CAUSES):
+    if is_plain(release):
         return _give_back(turn, release)
     held = _held(turn, release.work_id, release.token)
     if held is None:

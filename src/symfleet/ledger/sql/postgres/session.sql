@@ -124,5 +124,12 @@ WHERE coordinator > 0 AND epoch = ?
 -- name: bound_idleness
 SELECT set_config('idle_in_transaction_session_timeout', '6s', false)
 
+-- name: give_back_held
+UPDATE work SET state = 'pending'
+FROM unnest(?::bytea[], ?::bigint[], ?::bigint[]) AS x (work_id, epoch, fence)
+WHERE work.work_id = x.work_id AND work.state = 'leased' AND work.epoch = x.epoch
+    AND work.fence = x.fence
+RETURNING work.work_id, work.epoch, work.fence
+
 -- name: server_time
 SELECT extract(epoch FROM clock_timestamp())::float8
