@@ -16,6 +16,7 @@ The loss of the root ends the job.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -36,6 +37,8 @@ class Takeover:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._look_at = core.now
+        """Nobody can have been silent for too long before this."""
 
     # ---- who is gone ----------------------------------------------------------------------------
 
@@ -50,19 +53,23 @@ class Takeover:
     def watch(self) -> None:
         """Give up who is silent. Only in a turn in which the transport was seen empty."""
         core = self._core
+        if core.now < self._look_at:
+            return
         for peer in self._watched():
             if core.now >= self._silent_at(peer):
                 if core.setup.number == 0:
                     core.outbox.act(GiveUpRank(peer.rank))
                 self._lost(peer)
+        # Whoever speaks until then is heard later than now, so this is no later than any silence.
+        self._look_at = min(map(self._silent_at, self._watched()), default=math.inf)
 
     def _silent_at(self, peer: PeerRecord) -> float:
         return peer.heard_at + _SILENCES * self._core.setup.knobs.root_silence_s
 
     def deadlines(self) -> Iterator[float]:
-        """Yield when a silence ends somebody's membership."""
-        for peer in self._watched():
-            yield self._silent_at(peer)
+        """Yield a time before which no silence ends anybody's membership."""
+        if self._watched():
+            yield self._look_at
 
     def _watched(self) -> Sequence[PeerRecord]:
         """The root watches all others, and these watch the root, which is their first."""
