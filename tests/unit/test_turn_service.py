@@ -38,7 +38,8 @@ from symfleet.runtime.remote_ledger import RemoteLedger
 from symfleet.runtime.turn_service import TurnService
 from symfleet.testing.coordinator_bench import CAMPAIGN, CoordinatorBench, admission
 from symfleet.testing.fake_clock import FakeClock
-from symfleet.transport.inproc import Network
+from symfleet.transport.contract import Arrivals
+from symfleet.transport.inproc import Endpoint, Network
 from symfleet.types import Epoch, Incarnation, WorkState
 
 KNOBS = Knobs()
@@ -246,6 +247,45 @@ def test_a_large_turn_travels_in_pieces_both_ways() -> None:
     (claimed,) = answers.answers
     assert isinstance(claimed, Claimed)
     assert sorted(lease.data for lease in claimed.leases) == data
+
+
+class Narrow(Endpoint):
+    """A transport that says that a frame is still on its way until somebody receives."""
+
+    busy = 0
+
+    def send(self, rank: int, frame: bytes) -> None:
+        self.busy += len(frame)
+        super().send(rank, frame)
+
+    def receive(self, frames_max: int, bytes_max: int, source: int | None = None) -> Arrivals:
+        self.busy = 0
+        return super().receive(frames_max, bytes_max, source)
+
+    def unsent_bytes(self, rank: int | None = None) -> int:
+        return self.busy
+
+
+def test_claimed_inputs_may_be_more_than_a_queue_holds() -> None:
+    site = Site()
+    data = [bytes([n]) * (1 << 20) for n in range(180)]
+    for start in range(0, 180, 60):
+        site.service.run([inputs(*data[start : start + 60])])
+    narrow = Narrow(site.network, 0)
+    site.root = site.service._transport = narrow
+    most: list[int] = []
+
+    def serve() -> None:
+        site.serve()
+        most.append(narrow.busy)
+
+    answers = site.remote(1, serve).run([Claim(1, 180)])
+    assert answers is not None
+    (claimed,) = answers.answers
+    assert isinstance(claimed, Claimed)
+    assert sorted(lease.data for lease in claimed.leases) == data
+    assert max(most) < 66 << 20, "never much more than the bound is handed over"
+    assert len([size for size in most if size]) >= 3
 
 
 def test_a_transaction_takes_turns_up_to_its_size_and_the_rest_next_time() -> None:

@@ -16,7 +16,7 @@ from symfleet.clock import Clock
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
 from symfleet.protocol.messages import Turn, TurnAnswer
-from symfleet.protocol.operations import Operation, TurnAnswers
+from symfleet.protocol.operations import Claim, Operation, TurnAnswers
 from symfleet.protocol.pieces import Assembly, split
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.turns import (
@@ -54,6 +54,7 @@ class RemoteLedger:
         self._incarnation = incarnation
         self._own_bytes_max = knobs.turn_mib << 20
         self._bytes_max = turn_bytes_max(knobs)
+        self._input_bytes = knobs.input_bytes
         self._number = 0
         self._kept: list[CoordinatorEvent] = []
 
@@ -101,7 +102,8 @@ class RemoteLedger:
                 self._transport.send(ROOT_RANK, frame)
         except NotSent as error:
             raise RootGone from error
-        return decode_answers(self._await_answer())
+        claimed = sum(one.limit for one in operations if isinstance(one, Claim))
+        return decode_answers(self._await_answer(self._bytes_max + claimed * self._input_bytes))
 
     def checkpoint(self) -> None:
         """The owner does that."""
@@ -109,8 +111,8 @@ class RemoteLedger:
     def dismiss(self, rank: int) -> None:
         """Nobody sends turns here."""
 
-    def _await_answer(self) -> bytes:
-        assembly, pace = Assembly(self._bytes_max), Pace()
+    def _await_answer(self, bytes_max: int) -> bytes:
+        assembly, pace = Assembly(bytes_max), Pace()
         deadline = self._clock.monotonic() + ANSWER_S
         while self._clock.monotonic() < deadline:
             whole: bytes | None = None

@@ -60,6 +60,8 @@ from symfleet.types import Incarnation
 NEVER_AGAIN: Final = TurnAnswer(0, 0, 0, b"")
 """Told to a coordinator that was given up: no turn of it will be taken any more."""
 
+_UNSENT_BYTES_MAX: Final = 64 << 20
+
 OnCommitted = Callable[[Sequence[Operation], Sequence[Answer]], None]
 
 _views: Final = msgspec.msgpack.Decoder(CoordinatorView)
@@ -77,6 +79,8 @@ class _Client:
     """Number of its newest turn that is complete."""
     answer: bytes | None = None
     """Answer to that one; None while it waits."""
+    unsent: deque[bytes] = field(default_factory=deque)
+    """Frames of the answer that the transport has no room for yet."""
     served_at: int = 0
     """Number of the transaction that ran its newest turn."""
     view: CoordinatorView | None = None
@@ -154,6 +158,9 @@ class TurnService:
         """Take the frames that are for the ledger; return what is for the machine."""
         if not self._clients:
             return events
+        for client in self._clients.values():
+            if client.unsent:
+                self._send_on(client)
         rest: list[CoordinatorEvent] = []
         for event in events:
             match event:
@@ -291,12 +298,22 @@ class TurnService:
         self._send_answer(client, answer)
 
     def _send_answer(self, client: _Client, answer: bytes) -> None:
-        """A coordinator that cannot be told waits until it is given up."""
         pieces = split(answer, self._codec.body_bytes_max())
-        with contextlib.suppress(NotSent):
-            for piece, data in enumerate(pieces):
-                message = TurnAnswer(client.taken, piece, len(pieces), data)
-                self._transport.send(client.rank, self._codec.seal(message))
+        client.unsent.clear()
+        for piece, data in enumerate(pieces):
+            message = TurnAnswer(client.taken, piece, len(pieces), data)
+            client.unsent.append(self._codec.seal(message))
+        self._send_on(client)
+
+    def _send_on(self, client: _Client) -> None:
+        """Hand over what there is room for: claimed inputs may be more than a queue holds. A
+        coordinator that cannot be told waits until it is given up."""
+        try:
+            while client.unsent and self._transport.unsent_bytes(client.rank) < _UNSENT_BYTES_MAX:
+                self._transport.send(client.rank, client.unsent[0])
+                client.unsent.popleft()
+        except NotSent:
+            client.unsent.clear()
 
 
 def _require_own(number: int, operations: Sequence[Operation]) -> None:

@@ -49,6 +49,6 @@ class Transport(Protocol):
         """Treat a rank as dead that does not answer: nothing is sent to it or taken from it."""
         ...
 
-    def unsent_bytes(self) -> int:
-        """Return how much is not yet with its receiver."""
+    def unsent_bytes(self, rank: int | None = None) -> int:
+        """Return how much is not yet with its receiver: with that rank, or with any."""
         ...

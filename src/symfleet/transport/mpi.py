@@ -149,9 +149,10 @@ class MpiTransport:
         self._busy.discard(rank)
         self._peers[rank] = _Outgoing()
 
-    def unsent_bytes(self) -> int:
-        """Return how much is not yet with its receiver."""
-        return sum(peer.waiting_bytes + peer.in_flight_bytes for peer in self._peers)
+    def unsent_bytes(self, rank: int | None = None) -> int:
+        """Return how much is not yet with its receiver: with that rank, or with any."""
+        peers = self._peers if rank is None else (self._peers[rank],)
+        return sum(peer.waiting_bytes + peer.in_flight_bytes for peer in peers)
 
     # ---- inside ------------------------------------------------------------------------------
 
