@@ -222,7 +222,9 @@ def main() -> None:
     date = datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
     result = {
         "date": date,
-        "command": f"python -m benchmarks.turns --coordinators {options.coordinators}",
+        "command": "python -m benchmarks.turns"
+        f" --coordinators {options.coordinators} --seconds {options.seconds:g}"
+        f" --repetitions {options.repetitions}",
         "coordinators": options.coordinators,
         "batch": BATCH,
         "cores": os.cpu_count(),
