@@ -5,6 +5,12 @@
  * once as the compiler calls it. Prints the calls that were told apart and ends
  * with their number's truth; --list prints the functions. */
 #define _GNU_SOURCE
+#include <features.h>
+/* Each name means itself here: newer headers turn strtol into __isoc23_strtol. */
+#undef __GLIBC_USE_C2X_STRTOL
+#undef __GLIBC_USE_C23_STRTOL
+#define __GLIBC_USE_C2X_STRTOL 0
+#define __GLIBC_USE_C23_STRTOL 0
 #include "world.h"
 
 #include <arpa/inet.h>
