@@ -161,6 +161,8 @@ class WorkerRecord:
     solitary: bool = False
     """A suspect runs alone on this rank."""
     refused: bool = False
+    adopted: bool = False
+    """It served another coordinator before, so it has nothing to do but to say hello."""
     given_up: bool = False
     slots_lost: int = 0
     free: int = 0
@@ -201,7 +203,7 @@ class Fleet:
         """Expect a worker of a lost coordinator; return whether it was not expected before."""
         if rank in self.workers:
             return False
-        self.workers[rank] = WorkerRecord(rank, now)
+        self.workers[rank] = WorkerRecord(rank, now, adopted=True)
         return True
 
     def touch(self, slot: Slot) -> None:

@@ -166,10 +166,24 @@ class Sweeps:
         core = self._core
         if core.now < self.silent_at:
             return
-        for worker in core.fleet.in_phase(WorkerPhase.JOINED):
-            if core.now >= worker.heard_at + self._silence_s:
+        oldest = core.now
+        for worker in core.fleet.workers.values():
+            since = self._silent_since(worker)
+            if since is not None and core.now >= since + self._silence_s:
                 self.give_up(worker)
-        self.silent_at = self._earliest(WorkerPhase.JOINED, "heard_at", self._silence_s)
+            elif since is not None:
+                oldest = min(oldest, since)
+        self.silent_at = oldest + self._silence_s
+
+    def _silent_since(self, worker: WorkerRecord) -> float | None:
+        """Return when one that ought to speak did so last; None for a worker that need not."""
+        match worker.phase:
+            case WorkerPhase.JOINED:
+                return worker.heard_at
+            case WorkerPhase.EXPECTED if worker.adopted or self._core.ending is not None:
+                return worker.expected_at
+            case _:
+                return None
 
     @property
     def _silence_s(self) -> float:
@@ -208,7 +222,7 @@ class Sweeps:
     def _earliest(
         self,
         phase: WorkerPhase,
-        since: Literal["told_at", "expected_at", "heard_at"],
+        since: Literal["told_at", "expected_at"],
         wait_s: float,
     ) -> float:
         """Return a time before which no worker of a phase has waited so long. One that comes into

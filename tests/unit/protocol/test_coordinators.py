@@ -12,6 +12,7 @@ from symfleet.protocol.knowledge import unpack
 from symfleet.protocol.messages import (
     Adopt,
     AnyMessage,
+    Beat,
     Closed,
     EndEpoch,
     Knowledge,
@@ -300,6 +301,18 @@ def test_a_lost_coordinators_leases_and_workers_are_taken_over(how: str) -> None
     refused = told([turn], PEER, Refuse)
     assert len(refused) == 1, "one that comes back is told to leave"
     assert bench.machine._core.frontier.changes < 99, "and changes nothing"
+
+
+def test_an_adopted_worker_that_says_nothing_has_died_with_the_host_of_its_coordinator() -> None:
+    bench = root_bench()
+    bench.join()
+    bench.scan = False
+    bench.turn(RankLost(PEER))
+    turns = bench.wait(25.0)
+    turns.append(bench.turn(bench.frame(Beat())))
+    turns += bench.wait(19.0)
+    assert not [turn for turn in turns if GiveUpRank(ORPHAN) in turn.actions]
+    assert [turn for turn in bench.wait(2.0) if GiveUpRank(ORPHAN) in turn.actions]
 
 
 def test_workers_go_to_the_coordinator_with_the_fewest_slots() -> None:
