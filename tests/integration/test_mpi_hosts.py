@@ -179,7 +179,7 @@ def test_a_host_that_dies_is_done_without_and_comes_back(site: Callable[..., Sit
     both = site("alpha", "beta")
     both.use(2, 2, host_retry_s=1)
     beta = both.others[0]
-    job = both.job(seconds=0.6)
+    job = both.job(seconds=0.5)
     job.start()
     until("beta has executed something", lambda: both.runs(beta) != [], PATIENCE_S)
     beta.shut_down()
@@ -245,6 +245,20 @@ def test_a_host_that_loses_power_does_not_hold_up_the_others(site: Callable[...,
     assert job.wait(PATIENCE_S) == 2, job.story.read_text()
     (acks,) = assert_all_decided(both, "silence_timeouts").coordinators
     assert [name.split(",")[0] for name in acks.missing] == ["worker 2 on beta"]
+
+
+@pytest.mark.long
+def test_a_coordinator_whose_host_loses_power_is_done_without(site: Callable[..., Site]) -> None:
+    both = site("alpha", "beta")
+    both.use(3, 3, coordinators=2)
+    patient = Advanced(idle_window_s=0.1, root_silence_s=2, delivery_silence_s=20)
+    job = both.job(seconds=0.5, advanced=patient)
+    job.start()
+    until("beta has executed something", lambda: both.runs(both.others[0]) != [], PATIENCE_S)
+    both.others[0].power_off()
+    assert job.wait(2 * PATIENCE_S) == 2, job.story.read_text()
+    root, _ = assert_all_decided(both, "leases_recovered").coordinators
+    assert root.missing == ("worker 3",)
 
 
 @pytest.mark.parametrize(
