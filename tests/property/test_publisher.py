@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from symfleet import crash
 from symfleet.corpus import publish
 from symfleet.corpus.audit import compare, rebuild
-from symfleet.corpus.layout import Reproduction, corpus_path, project, sink_folder
+from symfleet.corpus.durable import make_folder
+from symfleet.corpus.layout import LOST_AND_FOUND, Reproduction, corpus_path, project, sink_folder
 from symfleet.corpus.publish import Publisher
 from symfleet.protocol.events import PublishFailed, SinkAdvanced
 from symfleet.protocol.operations import Artefact, SinkRow
@@ -334,3 +335,23 @@ def test_the_script_that_reproduces_quotes_whatever_an_argument_holds() -> None:
     assert "export 'A=b c'\n" in text
     assert "exec '/bin/my target' 'it'\"'\"'s' --in=\"$input\" ''\n" in text
     assert script.mode == 0o755
+
+
+@pytest.mark.guarantee("C6")
+def test_a_wrong_file_that_somebody_takes_away_meanwhile_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E8: whoever finds the file gone accepts the right bytes only, and goes on."""
+    outbox = outbox_of([SinkKind.CORPUS])
+    path = sink_folder(tmp_path, SinkKind.CORPUS) / corpus_path(outbox.rows[0].input_id)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"wrong")
+
+    def taken_away(folder: Path) -> None:
+        make_folder(folder)
+        if folder.name == LOST_AND_FOUND:
+            path.unlink()
+
+    monkeypatch.setattr(publish, "make_folder", taken_away)
+    assert finish(tmp_path, outbox, SinkKind.CORPUS, 0) == (1, 0), "nothing was set aside"
+    assert path.read_bytes() == outbox.rows[0].data

@@ -86,7 +86,6 @@ class Folder:
             raise io_failure(error, "a sink's folder cannot be read", str(folder)) from error
         if not is_folder:
             self._set_aside(folder)
-            self.repaired += 1
         make_folder(folder)
 
     def _holds(self, path: Path, file: ProjectedFile) -> bool:
@@ -105,10 +104,10 @@ class Folder:
             raise io_failure(error, "a published file cannot be read", str(path)) from error
         if file.named_by_content or not stat.S_ISREG(status.st_mode):
             self._set_aside(path)
-            self.repaired += 1
         return False
 
     def _set_aside(self, path: Path) -> None:
+        """Move what is wrong to lost+found, and count it; somebody else may have taken it away."""
         make_folder(self._lost)
         name = str(path.relative_to(self.folder.parent)).replace("/", "-")
         for serial in range(1, 1_000_000):
@@ -117,8 +116,11 @@ class Folder:
                 break
         try:
             path.rename(aside)
+        except FileNotFoundError:
+            return
         except OSError as error:
             raise io_failure(error, "a wrong file cannot be set aside", str(path)) from error
+        self.repaired += 1
 
 
 def check_artefact(artefact: Artefact) -> None:
