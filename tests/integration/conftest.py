@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.programs import ProgramCampaign
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
@@ -25,3 +26,31 @@ def make(tmp_path: Path) -> Iterator[Callable[..., ProgramCampaign]]:
     for one in made:
         one.close()
         one.assert_tidy()
+
+
+@pytest.fixture
+def share(tmp_path: Path) -> Iterator[Callable[..., ProgramCampaign]]:
+    """Make campaigns that several coordinators share, two of three slots unless told otherwise."""
+    made: list[ProgramCampaign] = []
+
+    def campaign(
+        program: str, seeds: dict[str, bytes], *, coordinators: int = 2, slots: int = 6
+    ) -> ProgramCampaign:
+        folder = tmp_path / str(len(made))
+        made.append(ProgramCampaign(folder, PROGRAMS / f"{program}.py", seeds, slots=slots))
+        made[-1].coordinators = coordinators
+        return made[-1]
+
+    yield campaign
+    for one in made:
+        one.close()
+        one.assert_tidy()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def anywhere(request: pytest.FixtureRequest) -> str:
+    """The setting `ledger` of a campaign, for each kind of store."""
+    if request.param == "sqlite":
+        return ""
+    cluster: Cluster = request.getfixturevalue("postgres")
+    return cluster.url

@@ -39,3 +39,7 @@ WITH w AS MATERIALIZED (SELECT work, work_id, state_id, payload, fence, deliveri
 SELECT w.work, w.work_id, w.state_id, w.payload, w.fence, w.deliveries, w.blames, w.suspect,
     w.cost_us, w.place, i.digest, i.data
 FROM w LEFT JOIN inputs AS i ON i.input = w.input ORDER BY w.place, w.work
+
+-- name: find_sink
+-- Whoever comes second reads what the first one wrote.
+SELECT kind, incarnation, published_upto FROM sinks WHERE sink = ? FOR NO KEY UPDATE
