@@ -72,7 +72,7 @@ class RunReport(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class _Watch:
+class Watch:
     """What was decided at each kill, and where the engine's log ended then. An engine that runs
     each input several times by design has no log: `log` is None and nothing is concluded."""
 
@@ -80,12 +80,15 @@ class _Watch:
     marks: list[tuple[frozenset[str], int]] = field(default_factory=list)
 
     def mark(self, decided: frozenset[str]) -> None:
+        """Remember where the log ends now, and what had been decided just before."""
         self.marks.append((decided, len(self.lines())))
 
     def lines(self) -> bytes:
+        """Return the log as it is."""
         return self.log.read_bytes() if self.log is not None and self.log.exists() else b""
 
     def run_again(self) -> tuple[str, ...]:
+        """Return the inputs that were run after they had been decided."""
         data = self.lines()
         found: set[str] = set()
         for decided, offset in self.marks:
@@ -126,6 +129,34 @@ def decided_inputs(reader: LedgerReader) -> frozenset[str]:
     return frozenset(decode_manifest(row.manifest).input_id for row in reader.decisions())
 
 
+def decisions_so_far(out: Path) -> int:
+    """Return how many decisions a campaign has made; 0 while it cannot be read."""
+    try:
+        with open_reader(out) as reader:
+            return reader.status().decisions
+    except (SymfleetError, FileNotFoundError):  # not made yet
+        return 0
+
+
+def conclude(
+    job: Job, watch: Watch, kills: tuple[Kill, ...], exit_code: int, began: float
+) -> RunReport:
+    """Say what a run that has ended came to. `began`: monotonic seconds."""
+    with open_reader(job.out) as reader:
+        watch.mark(decided_inputs(reader))
+        return RunReport(
+            exit_code=exit_code,
+            kills=kills,
+            epochs=reader.status().epochs,
+            runs=len(watch.lines().split()),
+            run_again=watch.run_again(),
+            findings=tuple(f"{found.what}: {found.row} {found.detail}" for found in reader.audit()),
+            faults=reader.status().faults_total,
+            wall_s=round(time.monotonic() - began, 3),
+            facts=collect_facts(reader, job.out),
+        )
+
+
 class KillLoop:
     """Disturbs one run of a job."""
 
@@ -134,13 +165,12 @@ class KillLoop:
     ) -> None:
         """`log`: where the engine program writes its runs, if it does."""
         self._job = job
-        self._watch = _Watch(log)
+        self._watch = Watch(log)
         self._chance = chance
         self._kills_max = kills
         self._within_s = within_s
         self._pack: list[Role] = []
         self._done: list[Kill] = []
-        self._findings: list[str] = []
 
     def run(self, end_within_s: float = 300.0) -> RunReport:
         """Run to the end; the report says what happened, and judges nothing."""
@@ -152,38 +182,16 @@ class KillLoop:
                 break
             decided = self._kill()
         code = self._job.wait(end_within_s)
-        with open_reader(self._job.out) as reader:
-            self._watch.mark(decided_inputs(reader))
-            self._findings += [
-                f"{found.what}: {found.row} {found.detail}" for found in reader.audit()
-            ]
-            return RunReport(
-                exit_code=code,
-                kills=tuple(self._done),
-                epochs=reader.status().epochs,
-                runs=len(self._watch.lines().split()),
-                run_again=self._watch.run_again(),
-                findings=tuple(self._findings),
-                faults=reader.status().faults_total,
-                wall_s=round(time.monotonic() - began, 3),
-                facts=collect_facts(reader, self._job.out),
-            )
+        return conclude(self._job, self._watch, tuple(self._done), code, began)
 
     def _wait_for_decision(self, before: int) -> bool:
         """Wait for a decision after `before`; False when the launcher ended first."""
 
         def happened() -> bool:
-            return not self._job.is_running or self._decisions() > before
+            return not self._job.is_running or decisions_so_far(self._job.out) > before
 
         until("a decision is made", happened, _DECISION_S)
         return self._job.is_running
-
-    def _decisions(self) -> int:
-        try:
-            with open_reader(self._job.out) as reader:
-                return reader.status().decisions
-        except (SymfleetError, FileNotFoundError):  # not made yet
-            return 0
 
     def _kill(self) -> int:
         """Kill one random process within the bound; return how much was decided before."""
@@ -213,7 +221,7 @@ class KillLoop:
             if role is Role.LAUNCHER:
                 self._resume()
         # What was on its way may still have been decided: it is no sign of life of what comes.
-        return self._decisions()
+        return decisions_so_far(self._job.out)
 
     def _resume(self) -> None:
         """Start the launcher again at once, as a person would, while the dead one's processes may
