@@ -1,7 +1,7 @@
 """The scale study: 1 to 10,000 slots, 1 to 64 coordinators, in virtual time.
 
     python -m benchmarks.scale [--points quick|standard|full] [--seed N] [--parameters RESULT.json]
-                               [--json FILE] [--plots FOLDER]
+                               [--json FILE] [--docs docs/explanation] [--show RESULT.json]
 
 Measures the costs on this machine first (`benchmarks/scale_calibration.py`), then simulates each
 point with the real coordinators (`symfleet.testing.scale`). With `--parameters` the costs of an
@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from benchmarks.roundtrip import ROOT
 from benchmarks.scale_calibration import calibrate, costs_from
+from benchmarks.scale_page import page, rewrite
 from benchmarks.scale_plots import draw_all
 from symfleet.testing.scale.costs import Assumed, Costs
 from symfleet.testing.scale.study import Figures, Loss, run_loss, run_point
@@ -180,29 +181,6 @@ def write(result: dict[str, Any], path: Path) -> None:
     path.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def report(result: dict[str, Any]) -> None:
-    """Print tables for people."""
-    print("\n| slots | coordinators | execution | bundle | ledger | asked /s | decided /s"
-          " | efficiency | p50 | p99 | ledger busy | least slot |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
-    for row in result["points"]:
-        print(
-            f"| {row['slots']:,} | {row['coordinators']} | {row['length_ms']:g} ms"
-            f" | {row['bundle_items']} | {row['store']} | {row['demand']:,.0f}"
-            f" | {row['throughput']:,.0f} | {row['efficiency']:.1%} | {row['trip_p50_ms']:.1f} ms"
-            f" | {row['trip_p99_ms']:.1f} ms | {row['ledger_busy']:.0%} | {row['slot_least']:.0%} |"
-        )
-    for row in result["losses"]:
-        print(
-            f"\n{row['slots']:,} slots, {row['coordinators']} coordinators, {row['lost']} lost:"
-            f" half of its {row['group']:,} slots run again after {row['half_s']} s, all after"
-            f" {row['all_s']} s; {row['slot_seconds']:,} slot seconds missing,"
-            f" {row['repeated']} executions made again"
-        )
-    for store, knee in result["knee"].items():
-        print(f"\nknee of {store}: {knee:,.0f} decisions/s")
-
-
 def main() -> None:
     """Run the study."""
     parser = argparse.ArgumentParser(
@@ -212,12 +190,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parameters", type=Path, help="take the costs of an earlier result")
     parser.add_argument("--json", type=Path, help="write the result here")
-    parser.add_argument("--plots", type=Path, help="draw SVG files into this folder")
+    parser.add_argument(
+        "--docs", type=Path, help="draw the plots and write the tables into scale.md of this folder"
+    )
+    parser.add_argument("--show", type=Path, help="simulate nothing; show an earlier result")
     options = parser.parse_args()
-    result = run(options)
-    report(result)
-    if options.plots:
-        draw_all(result, options.plots)
+    result = json.loads(options.show.read_text()) if options.show else run(options)
+    print(page(result))
+    if options.docs:
+        draw_all(result, options.docs)
+        rewrite(options.docs / "scale.md", page(result))
 
 
 if __name__ == "__main__":
