@@ -95,7 +95,7 @@ def points_of(kind: str) -> list[Point]:
         *(fleet(extent, 320, 0.1, "sqlite", coordinators=n) for n in (1, 2, 8, 16)),
         *(fleet(extent, 1000, 1.0, "sqlite", coordinators=n, share=0.5) for n in (1, 3, 32, 64)),
         # Items of 10 ms in bundles of 100 ms: fewer messages, the same decisions.
-        *(fleet(extent, n, 0.01, store, bundle=16) for n in (8, 32, 90) for store in STORES),
+        *(fleet(extent, n, 0.01, store, bundle=16, share=10) for n in (8, 32) for store in STORES),
         *(fleet(extent, *size, store) for size in last for store in STORES),
     ]
 

@@ -1,8 +1,8 @@
 """What a run of the study showed, and the figures that are made of it.
 
-Figures are of the steady window: from the moment at which a tenth of the items was decided to the
-moment at which the frontier ran dry or nine tenths were decided. Before it the fleet fills, after
-it the last executions end, and both weigh more the fewer items a run has.
+Figures are of the steady window. It begins when a tenth of the items was decided, and as many as
+fill every place of the fleet: until then slots live on what they were given at once. It ends when
+the frontier ran dry, or nine tenths were decided: after it the last executions end.
 """
 
 from __future__ import annotations
@@ -119,10 +119,11 @@ class Record:
                     begun[slot] = min(begun[slot], begin)
         return [(ended[slot], begun[slot]) for slot in slots if begun[slot] < float("inf")]
 
-    def window(self, dry_at: float) -> Window:
-        """Return the steady window."""
+    def window(self, dry_at: float, in_flight: int) -> Window:
+        """Return the steady window of a fleet that holds so many items at once."""
         times = self.decided_at
-        begin, end = times[len(times) // 10], times[len(times) * 9 // 10]
+        begin = times[min(len(times) - 1, max(len(times) // 10, in_flight))]
+        end = times[len(times) * 9 // 10]
         return Window(begin, max(begin, min(end, dry_at)))
 
     def busy_by_slot(self, window: Window) -> list[float]:

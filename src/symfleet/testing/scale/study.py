@@ -92,7 +92,8 @@ def run_point(point: Point, costs: Costs, assumed: Assumed) -> Figures:
     """Simulate a fleet that nothing disturbs."""
     world = simulate(point, costs, assumed, None)
     record = world.record
-    window = record.window(world.dry_at)
+    window = record.window(world.dry_at, point.in_flight)
+    assert window.seconds > 0, "a fleet needs more items to come to a steady state"
     busy = record.busy_by_slot(window)
     mean = sum(busy) / len(busy)
     shares = coordinator_shares(world)
@@ -107,7 +108,7 @@ def run_point(point: Point, costs: Costs, assumed: Assumed) -> Figures:
         bundle_items=point.bundle_items,
         items=point.items,
         demand=round(point.slots / point.length_s, 1),
-        throughput=round(decided / window.seconds, 1) if window.seconds else 0.0,
+        throughput=round(decided / window.seconds, 1),
         efficiency=round(mean, 4),
         trip_p50_ms=round(p50, 3),
         trip_p99_ms=round(p99, 3),
