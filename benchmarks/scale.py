@@ -33,7 +33,7 @@ from symfleet.testing.scale.world import Point, StoreKind, coordinators_for
 STORES: Final[tuple[StoreKind, ...]] = ("sqlite", "postgres")
 LOCAL_SLOTS_MAX: Final = 64
 """Larger fleets are on several hosts."""
-_SATURATED: Final = 2.0
+_SATURATED: Final = 1.5
 """A point whose slots could do this many times what was done is limited by something else."""
 
 

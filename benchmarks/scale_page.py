@@ -15,6 +15,7 @@ _STORES: Final = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 _TURN_TERMS: Final = ("turn", "decided", "leased")
 
 Row = dict[str, Any]
+Limits = dict[tuple[str, int], float]
 
 
 def rewrite(path: Path, tables: str) -> None:
@@ -37,6 +38,7 @@ def page(result: dict[str, Any]) -> str:
         if (r["slots"], r["length_ms"]) == size
     ]
     bundles = [r for r in rows if r["bundle_items"] > 1]
+    limits = limits_of([r for r in rows if r["bundle_items"] == 1])
     parts = [
         f"`{result['command']}`, {result['date'][:10]}"
         + ("" if result["complete"] else ", not all points"),
@@ -44,12 +46,12 @@ def page(result: dict[str, Any]) -> str:
         "### Measured costs",
         costs_table(result["costs"], result["quality"]),
         "### Fleets",
-        points_table(sorted(auto, key=order), result["knee"]),
+        points_table(sorted(auto, key=order), limits),
     ]
     if swept:
-        parts += ["### More and fewer coordinators", points_table(swept, result["knee"])]
+        parts += ["### More and fewer coordinators", points_table(swept, limits)]
     if bundles:
-        parts += ["### Bundles", points_table(sorted(bundles, key=order), result["knee"])]
+        parts += ["### Bundles", points_table(sorted(bundles, key=order), limits_of(bundles))]
     if result["losses"]:
         parts += ["### Losses", losses_table(result["losses"])]
     return "\n\n".join(parts) + "\n"
@@ -79,19 +81,30 @@ def knee_lines(knee: dict[str, float]) -> str:
     return f"The knee: {', '.join(known)}."
 
 
-def points_table(rows: Sequence[Row], knee: dict[str, float]) -> str:
+def limits_of(rows: Sequence[Row]) -> Limits:
+    """Return the most that a store decided a second through so many coordinators, of points whose
+    slots asked for half as much again at least."""
+    found: Limits = {}
+    for row in rows:
+        if row["demand"] >= 1.5 * row["throughput"]:
+            key = row["store"], row["coordinators"]
+            found[key] = max(found.get(key, 0.0), row["throughput"])
+    return found
+
+
+def points_table(rows: Sequence[Row], limits: Limits) -> str:
     """Return undisturbed points; `expected` is capacity against demand."""
     titles = (
         "ledger", "slots", "coordinators", "execution", "asked /s", "decided /s", "efficiency",
         "expected", "trip p50", "p99", "ledger busy", "root busy", "least slot",
         "coordinators least, most", "items a transaction", "items", "ledger",
     )  # fmt: skip
-    return table(titles, [point_line(row, knee) for row in rows])
+    return table(titles, [point_line(row, limits) for row in rows])
 
 
-def point_line(row: Row, knee: dict[str, float]) -> list[str]:
+def point_line(row: Row, limits: Limits) -> list[str]:
     """Return one point."""
-    rate = knee.get(row["store"])
+    rate = limits.get((row["store"], row["coordinators"]))
     expected = min(1.0, rate / row["demand"]) if rate else 1.0
     length = (
         f"{row['length_ms'] / 1000:g} s" if row["length_ms"] >= 1000 else f"{row['length_ms']:g} ms"
@@ -121,7 +134,7 @@ def losses_table(rows: Sequence[Row]) -> str:
     """Return what losses cost."""
     titles = (
         "slots", "coordinators", "execution", "lost", "its slots", "half run again after",
-        "all after", "slot seconds missing", "executions made again",
+        "all after", "slot seconds missing", "ended executions made again",
     )  # fmt: skip
     return table(
         titles,

@@ -55,7 +55,8 @@ class Figures:
 class Loss:
     """What losing a coordinator cost. `seen_s` is part of `half_s`, in which half of the slots of
     its group run again, and of `all_s`. `slot_seconds`: executions that the group did not make,
-    idle and in vain. `repeated`: executions that ran for nothing and were made again."""
+    idle and in vain. `repeated`: executions that had ended and were made again, because their
+    results came to nobody."""
 
     slots: int
     coordinators: int
