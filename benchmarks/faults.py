@@ -1,10 +1,10 @@
 """Faults in layouts of several coordinators: `python -m benchmarks.faults [--runs 60]`.
 
 Each run takes the next layout (2, 3, 4 coordinators; SQLite through the root, PostgreSQL through
-the root and over own connections) with the next fault that it can meet, at an instant drawn from
-the seed, and is compared with what one undisturbed worker explores (see
-symfleet.testing.layout_faults).
-The result is a dated file in benchmarks/results; the exit code is 1 when anything differs.
+the root and over own connections; as many hosts as coordinators where a whole host is struck) with
+the next fault that it can meet, at an instant drawn from the seed, and is compared with what one
+undisturbed worker explores (see symfleet.testing.layout_faults). The result is a dated file in
+benchmarks/results; the exit code is 1 when anything differs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from symfleet.testing.host_faults import strike_host
 from symfleet.testing.kill_loop import Facts
 from symfleet.testing.layout_faults import Exploration, Layout, Store, disturb, layouts, wrong
+from symfleet.testing.namespaces import why_not
 from symfleet.testing.postgres_cluster import Cluster, programs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,12 +35,14 @@ def one(
     """Run one layout; return its row of the result."""
     row: dict[str, Any] = {
         "coordinators": layout.coordinators,
+        "hosts": layout.hosts,
         "store": layout.store,
         "fault": layout.fault,
         "seed": seed,
     }
     try:
-        report, story = disturb(folder, exploration, layout, seed, **more)
+        run = strike_host if layout.fault.of_host else disturb
+        report, story = run(folder, exploration, layout, seed, **more)
     except AssertionError as error:
         said = f"{type(error).__name__}: {error}"
         return {**row, "wrong": [said], "log": log_of(folder / "out")}
@@ -77,13 +81,16 @@ def main() -> int:
     binaries = programs()
     if binaries is None:
         chosen = [one for one in chosen if one.store is Store.SQLITE]
+    if why_not() is not None:
+        chosen = [one for one in chosen if not one.fault.of_host]
     cluster = None if binaries is None else Cluster(binaries)
     rows: list[dict[str, Any]] = []
     try:
         with tempfile.TemporaryDirectory(prefix="symfleet-faults-") as name:
             folder = Path(name)
             # An edit of the program in the middle of all runs would make another generation.
-            program = folder / TREE.name
+            program = folder / "program" / TREE.name
+            program.parent.mkdir()
             program.write_bytes(TREE.read_bytes())
             exploration = Exploration(program, options.nodes, options.wall)
             expected = exploration.undisturbed(folder / "undisturbed")
