@@ -13,8 +13,8 @@ from symfleet.testing.layout_faults import Exploration, Fault, Layout, Store, di
 from symfleet.testing.postgres_cluster import Cluster
 
 TREE = Path(__file__).resolve().parent.parent / "programs" / "tree.py"
-SMALL = Exploration(TREE, nodes=60, wall_s=2.5)
-WITHIN_S = 1.0
+SMALL = Exploration(TREE, nodes=45, wall_s=1.5)
+WITHIN_S = 0.6
 
 CHOSEN = (
     Layout(3, Store.SQLITE, Fault.WORKER),

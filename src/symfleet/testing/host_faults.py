@@ -109,7 +109,7 @@ class StruckHost:
             ),
             _PATIENCE_S,
         )
-        assert job.is_running, job.story.read_text()
+        assert self._log(victim).exists(), job.story.read_text()
         delay_s = self._chance.uniform(0.0, self._within_s)
         strike_at = time.monotonic() + delay_s
         while time.monotonic() < strike_at and job.is_running:
