@@ -151,8 +151,9 @@ class Coordinator:
             return ()
         if drained and core.ending is None:
             self._sweeps.run()
-            while self._settlement.to_reset:
-                self._sweeps.reset(self._settlement.to_reset.pop())
+            # What is to be recovered is (J3, and by the retry budget); a reset cancels the rest.
+            for slot in self._settlement.take_resets():
+                self._sweeps.reset(slot)
         elif drained:
             self._sweeps.end_silent()
         self._sweeps.beat()

@@ -8,6 +8,7 @@ says its RESULT again; after a few failures the item goes back by the retry budg
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from symfleet.errors import IntegrityError
@@ -29,7 +30,7 @@ from symfleet.protocol.operations import (
 )
 from symfleet.protocol.parts import Parts
 from symfleet.protocol.sizing import Costs
-from symfleet.types import Keep, input_id_of
+from symfleet.types import Incarnation, Keep, SlotAddress, input_id_of
 
 _FAILURES_MAX: Final = 3
 _CAUSES: Final[dict[str, ReleaseCause]] = {
@@ -40,7 +41,7 @@ _CAUSES: Final[dict[str, ReleaseCause]] = {
 
 
 class Settlement:
-    """Turns results into operations. `reset` asks for a slot's reset (sweeps)."""
+    """Turns results into operations."""
 
     def __init__(self, core: Core, costs: Costs) -> None:
         self._core = core
@@ -49,7 +50,7 @@ class Settlement:
         self.not_exhaustive = 0
         """Executions of this epoch that a wall limit ended."""
         self.decided = 0
-        self.to_reset: list[Slot] = []
+        self._to_reset: dict[SlotAddress, Incarnation] = {}
 
     def result(self, slot: Slot, delivery: Delivery, result: Result) -> bool:
         """Take a current RESULT; return whether it is whole. One with missing parts is not."""
@@ -75,6 +76,17 @@ class Settlement:
     def forget(self) -> None:
         """The turn's transaction failed as a whole: nothing was decided."""
         self._deciding.clear()
+
+    def take_resets(self) -> Sequence[Slot]:
+        """Return each slot that a result asks to be reset, once; a life that ended since then, or
+        was reset for another reason, needs none."""
+        asked, self._to_reset = self._to_reset, {}
+        slots = [(self._core.fleet.at(place), life) for place, life in asked.items()]
+        return [
+            slot
+            for slot, life in slots
+            if slot.incarnation == life and slot.phase is not SlotPhase.RESETTING
+        ]
 
     def is_deciding(self, delivery: Delivery) -> bool:
         """Whether this delivery's result was taken in this turn."""
@@ -116,7 +128,7 @@ class Settlement:
         worker = core.fleet.workers[slot.place.rank]
         core.breaker.failure(worker.host, f"invalid result: {invalid.reason}")
         if slot.phase is SlotPhase.OPEN:
-            self.to_reset.append(slot)
+            self._to_reset[slot.place] = slot.incarnation
 
     def _settle_item(self, slot: Slot, delivery: Delivery, number: int, one: Verified) -> None:
         result = one.result

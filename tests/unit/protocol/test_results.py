@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from symfleet.protocol.codec import Codec
+from symfleet.protocol.events import FrameReceived
 from symfleet.protocol.messages import (
     ChildReport,
     Executed,
@@ -101,6 +102,45 @@ def test_an_invalid_result_decides_nothing_and_its_item_comes_first(lie: str) ->
     assert faults["invalid_results"] == {reason: 1}
     mismatch = {"id_mismatches": {reason: 1}} if reason.endswith("_id") else {}
     assert {k: v for k, v in faults.items() if k == "id_mismatches"} == mismatch
+
+
+def lying(bench: CoordinatorBench, work: Delivered) -> FrameReceived:
+    return bench.result(work, [msgspec.structs.replace(honest(bench, work), unstable=-1)])
+
+
+@pytest.mark.guarantee("J3")
+def test_what_is_to_be_recovered_pays_its_retry_though_its_slot_is_reset_in_that_turn() -> None:
+    """Else an item that answers garbage next to one that lies would go round for ever."""
+    bench = CoordinatorBench(knobs=Knobs(prefetch=1))
+    (first,) = bench.first_work(0)
+    (second,) = bench.turn(bench.seed(1)).works
+    bench.turn(bench.frame(Result((), 0, "")))  # names no delivery: marks the slot
+    bench.turn(bench.ready(first.token), drained=False)
+    turn = bench.turn(lying(bench, second))
+    causes = {op.work_id: op.cause for op in turn.operations if isinstance(op, Release)}
+    assert causes == {
+        first.work.items[0].work_id: "protocol",
+        second.work.items[0].work_id: "invalid",
+    }
+    assert turn.of(ResetSlot) == [ResetSlot()]
+    assert bench.faults()["protocol_requeued"] == {"": 1}
+
+
+def test_two_invalid_results_of_one_slot_reset_it_once() -> None:
+    bench = CoordinatorBench(knobs=Knobs(prefetch=1))
+    works = [*bench.first_work(0), *bench.turn(bench.seed(1)).works]
+    assert len(works) == 2
+    turn = bench.turn(*(lying(bench, work) for work in works))
+    assert turn.of(ResetSlot) == [ResetSlot()]
+
+
+def test_a_slot_that_came_back_before_its_reset_is_not_reset() -> None:
+    bench, work = working()
+    assert not bench.turn(lying(bench, work), drained=False).of(ResetSlot)
+    bench.lives[1, 0] = 2
+    turn = bench.turn(bench.ready(None))
+    assert not turn.of(ResetSlot)
+    assert len(turn.works) == 1
 
 
 @pytest.mark.parametrize("outcome", [Outcome.STALLED, Outcome.KILLED])
