@@ -7,7 +7,7 @@ read; from that it predicts after every turn what is in flight, what is decided,
 from __future__ import annotations
 
 from collections import Counter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived
+from symfleet.protocol.fleet import SlotPhase
 from symfleet.protocol.messages import Executed, Progress, Result, Started
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import CoordinatorBench, Delivered, Turn
@@ -55,6 +56,7 @@ class Conversation(RuleBasedStateMachine):
         self.marked_slots: set[Place] = set()
         self.owed: dict[Place, set[DispatchToken]] = {}
         self.retired: dict[Place, set[DispatchToken]] = {}
+        self.to_reset: set[Place] = set()
         self.resetting: set[Place] = set()
         self.decided: set[WorkId] = set()
         self.results: Counter[str] = Counter()
@@ -88,7 +90,8 @@ class Conversation(RuleBasedStateMachine):
             self.marked_slots.discard(place)
 
     def sweep(self) -> None:
-        """recover(T) for every delivery, in the order in which they left."""
+        """recover(T) for every delivery, in the order in which they left; then resets: they roll
+        back what is left."""
         now = self.bench.clock.monotonic()
         for work in list(self.flying.values()):
             ready_at = self.ready_at.get(work.token)
@@ -100,6 +103,11 @@ class Conversation(RuleBasedStateMachine):
                     self.marked_slots.discard(place)
                 self.end(work)
                 self.requeued += len(work.work.items)
+        for place in self.to_reset:
+            for work in self.at(place):
+                self.end(work)
+        self.resetting |= self.to_reset
+        self.to_reset.clear()
 
     def turn(
         self, *events: CoordinatorEvent, drained: bool = True, after_s: float = STEP_S
@@ -118,6 +126,12 @@ class Conversation(RuleBasedStateMachine):
         assert {delivery.token for delivery in core.in_flight} == set(self.flying)
         for place in {self.place(work) for work in self.flying.values()}:
             assert len(self.at(place)) <= 1 + self.prefetch
+        resetting = {
+            (slot.place.rank, slot.place.slot)
+            for slot in core.fleet.slots()
+            if slot.phase is SlotPhase.RESETTING
+        }
+        assert resetting == self.resetting
 
     # ---- rules ----------------------------------------------------------------------------------
 
@@ -178,20 +192,17 @@ class Conversation(RuleBasedStateMachine):
         self.turn(event)
 
     @precondition(lambda self: self.flying)
-    @rule(data=st.data())
-    def invalid_result(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), drained=st.booleans())
+    def invalid_result(self, data: st.DataObject, drained: bool) -> None:
         work = self.pick(data)
         if self.invalid >= 3:  # the breaker pauses a host at five in a row
             return
         items = [item for item in self.bench.execute(work) if isinstance(item, Executed)]
         lies = [msgspec.structs.replace(item, unstable=-1) for item in items]
         self.invalid += 1
-        place = self.place(work)
+        self.to_reset.add(self.place(work))
         self.end(work)
-        self.resetting.add(place)
-        for other in self.at(place):
-            self.end(other)
-        self.turn(self.bench.result(work, lies))
+        self.turn(self.bench.result(work, lies), drained=drained)
 
     @precondition(lambda self: self.over)
     @rule(data=st.data(), repeat=st.booleans())
@@ -252,6 +263,7 @@ class Conversation(RuleBasedStateMachine):
         self.owed.pop(place, None)
         self.retired.pop(place, None)
         self.marked_slots.discard(place)
+        self.to_reset.discard(place)
         self.resetting.discard(place)
         self.turn(self.bench.ready(None, rank=rank, slot=slot))
 
@@ -280,6 +292,7 @@ class Conversation(RuleBasedStateMachine):
         """Nothing is lost: played honestly to its end, the campaign decides everything."""
         if not self.bench.machine._core.fleet.workers[1].slots:
             return
+        self.turn()  # resets that wait for a drained turn
         for place in sorted(self.resetting):
             self.new_life(*place)
         for _ in range(300):
@@ -339,3 +352,45 @@ def test_any_conversation_ends_as_the_model_says(machine: type[Conversation]) ->
     case = machine.TestCase
     case.settings = run
     case("runTest").runTest()
+
+
+class Chosen:
+    """What stands for `st.data()` when a conversation is told and not drawn."""
+
+    def __init__(self, work: Delivered) -> None:
+        self.work = work
+
+    def draw(self, strategy: st.SearchStrategy[Delivered]) -> Delivered:
+        """Return what was chosen."""
+        return self.work
+
+
+@pytest.mark.guarantee("J3")
+@pytest.mark.parametrize("drained", [True, False])
+def test_a_reset_cancels_only_what_is_not_to_be_recovered(drained: bool) -> None:
+    """One slot answers garbage for a delivery that it says is done, and lies about the next."""
+    talk: Any = Prefetch4()
+    talk.join()
+    for node in (1, 2, 3, 4, 5):
+        talk.admit(node)
+    place = next(
+        place for place in map(talk.place, talk.flying.values()) if len(talk.at(place)) > 1
+    )
+    first, second = talk.at(place)[:2]
+    talk.bad_result(Chosen(first), "garbage")
+    talk.ready_of_a_running_delivery(Chosen(first), drained=False)
+    talk.invalid_result(Chosen(second), drained=drained)
+    talk.counters_are_what_was_injected()
+    talk.teardown()
+    assert talk.requeued == 1
+
+
+@pytest.mark.parametrize("drained", [True, False])
+def test_a_life_that_begins_before_a_reset_needs_none(drained: bool) -> None:
+    talk: Any = Prefetch1()
+    talk.join()
+    work = next(iter(talk.flying.values()))
+    talk.invalid_result(Chosen(work), drained=drained)
+    talk.new_life(work.rank, work.slot)
+    talk.counters_are_what_was_injected()
+    talk.teardown()
