@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from symfleet.testing.postgres_cluster import Cluster, programs
@@ -11,6 +12,13 @@ from symfleet.testing.postgres_cluster import Cluster, programs
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked long, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let a change be judged by the same examples every time; the long tests draw new ones."""
+    hypothesis.settings.register_profile("change", derandomize=True, database=None)
+    if not config.getoption("--long"):
+        hypothesis.settings.load_profile("change")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
