@@ -421,7 +421,12 @@ class Advanced(_Checked):
     )
     progress_s: float = number(2.0, 0.1, 60, "How often a worker reports progress.", unit="s")
     repeat_s: float = number(
-        5.0, 0.2, 60, "How often READY and RESULT are repeated until answered.", unit="s"
+        5.0,
+        0.2,
+        60,
+        "READY and RESULT are repeated after this time without an answer; each wait is twice the "
+        "one before, up to 60 s.",
+        unit="s",
     )
     # One second, not the protocol's two: with the start of the interpreter a second job on a live
     # campaign is to be refused within two.

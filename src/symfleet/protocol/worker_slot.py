@@ -49,6 +49,7 @@ from symfleet.protocol.worker_states import (
     KillReason,
     SlotState,
     Timing,
+    Unanswered,
     timed_out,
 )
 from symfleet.types import (
@@ -86,8 +87,8 @@ class WorkerSlot:
         self.executor: Incarnation | None = None
         self.current: Assignment | None = None
         self.waiting: deque[Assignment] = deque()
-        self.unanswered: OrderedDict[DispatchToken, tuple[Settled, float]] = OrderedDict()
-        self.ready: tuple[DispatchToken | None, float] | None = None
+        self.unanswered: OrderedDict[DispatchToken, Unanswered[Settled]] = OrderedDict()
+        self.ready: Unanswered[DispatchToken | None] | None = None
         self.seen: OrderedDict[DispatchToken, None] = OrderedDict()
         self.draining = False
         self.opened = False
@@ -136,15 +137,15 @@ class WorkerSlot:
     def answered(self, token: DispatchToken) -> None:
         """Stop repeating what this ACCEPTED answers."""
         self.unanswered.pop(token, None)
-        if self.ready is not None and (self.ready[0] or NO_TOKEN) == token:
+        if self.ready is not None and (self.ready.what or NO_TOKEN) == token:
             self.ready = None
 
     def repeat(self, now: float, token: DispatchToken) -> None:
         """Say the result of a token again when it was not answered yet."""
         kept = self.unanswered.get(token)
         if kept is not None:
-            self.unanswered[token] = (kept[0], now + self._timing.repeat_s)
-            self._send_settled(self, kept[0], True)
+            self.unanswered[token] = kept.repeated(now)
+            self._send_settled(self, kept.what, True)
 
     def reset(self, now: float) -> None:
         """Forget everything and come back as a new incarnation; its executor is killed."""
@@ -184,9 +185,9 @@ class WorkerSlot:
 
     def deadline(self) -> float | None:
         """Return the next time at which `tick` has something to do."""
-        times = [at for _, at in self.unanswered.values()]
+        times = [kept.again_at for kept in self.unanswered.values()]
         if self.ready is not None:
-            times.append(self.ready[1])
+            times.append(self.ready.again_at)
         if self._hard_at is not None:
             times.append(self._hard_at)
         if self.current is not None and self.current.moves > self.current.told:
@@ -198,11 +199,12 @@ class WorkerSlot:
         if self._hard_at is not None and now >= self._hard_at:
             self._kill(now, KillReason.HARD_LIMIT)
         self._tell_progress(now)
-        for token, (_, at) in list(self.unanswered.items()):
-            if now >= at:
+        for token, kept in list(self.unanswered.items()):
+            if now >= kept.again_at:
                 self.repeat(now, token)
-        if self.ready is not None and now >= self.ready[1]:
-            self._say_ready(now, self.ready[0], repeat=True)
+        if self.ready is not None and now >= self.ready.again_at:
+            self.ready = self.ready.repeated(now)
+            self._send_ready(self.ready.what, repeat=True)
 
     # ---- executor events --------------------------------------------------------------------
 
@@ -326,7 +328,7 @@ class WorkerSlot:
             # Once in a life: later on the coordinator knows the places, and a second statement
             # could cross a WORK.
             self.opened = True
-            self._say_ready(now, None, repeat=False)
+            self._say_ready(now, None)
 
     def _run_next(self, now: float) -> None:
         """Start the next item, of the running delivery or of the next one."""
@@ -418,15 +420,18 @@ class WorkerSlot:
         results = [*assignment.done, *(NotRun(work_id) for work_id in rest)]
         assert len(results) == len(assignment.entries), "A6: each item is accounted for"
         settled = settle(assignment.token, results, self._body_bytes_max)
-        self.unanswered[assignment.token] = (settled, now + self._timing.repeat_s)
+        self.unanswered[assignment.token] = Unanswered.said(settled, now, self._timing.repeat_s)
         while len(self.unanswered) > _UNANSWERED_MAX:
             self.unanswered.popitem(last=False)
         self._chronicle.note(now, "result", self.place, assignment.token)
         self._send_settled(self, settled, False)
-        self._say_ready(now, assignment.token, repeat=False)
+        self._say_ready(now, assignment.token)
 
-    def _say_ready(self, now: float, completed: DispatchToken | None, *, repeat: bool) -> None:
-        self.ready = (completed, now + self._timing.repeat_s)
+    def _say_ready(self, now: float, completed: DispatchToken | None) -> None:
+        self.ready = Unanswered.said(completed, now, self._timing.repeat_s)
+        self._send_ready(completed, repeat=False)
+
+    def _send_ready(self, completed: DispatchToken | None, *, repeat: bool) -> None:
         self._send(self, Ready(completed, self._version()), completed or NO_TOKEN, repeat)
 
     def _tell_progress(self, now: float) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from symfleet.protocol.events import (
     ExecutionDone,
@@ -29,6 +29,31 @@ from symfleet.protocol.events import (
 )
 from symfleet.protocol.messages import Executed, Flips, ItemResult, WorkEntry
 from symfleet.types import DispatchToken, Outcome, WorkId, input_id_of
+
+_What = TypeVar("_What")
+
+REPEAT_S_MAX: Final = 60.0
+"""Longest wait before something is said again, unless `repeat_s` itself is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered(Generic[_What]):
+    """Something that is said until it is answered. Each wait is twice the one before: a coordinator
+    that answers late has the first copy in its queue, and more of them only make it later."""
+
+    what: _What
+    wait_s: float
+    again_at: float
+
+    @classmethod
+    def said(cls, what: _What, now: float, wait_s: float) -> Unanswered[_What]:
+        """Return it as said for the first time."""
+        return cls(what, wait_s, now + wait_s)
+
+    def repeated(self, now: float) -> Unanswered[_What]:
+        """Return it as said once more."""
+        wait_s = max(self.wait_s, min(2 * self.wait_s, REPEAT_S_MAX))
+        return Unanswered(self.what, wait_s, now + wait_s)
 
 
 class SlotState(enum.StrEnum):

@@ -112,6 +112,44 @@ def test_result_and_ready_are_said_again_until_they_are_answered() -> None:
     assert not bench.said(bench.wait(12.0))
 
 
+def times_of_repetition(bench: WorkerBench, seconds: float) -> dict[type, list[float]]:
+    """Return how many seconds from now what is said again, by halves of a second."""
+    times: dict[type, list[float]] = {}
+    for half in range(1, int(2 * seconds)):
+        for header, message in bench.said(bench.step(bench.frame(Beat(), slot=None), after_s=0.5)):
+            if header.repeat:
+                times.setdefault(type(message), []).append(half / 2)
+    return times
+
+
+def test_each_wait_for_an_answer_is_twice_the_one_before_up_to_a_minute() -> None:
+    bench = up()
+    _, work = bench.work(ONE)
+    bench.step(work)
+    bench.step(done(bench, ONE))
+    waits = [5.0, 10.0, 20.0, 40.0, 60.0, 60.0]
+    due = [sum(waits[: number + 1]) for number in range(len(waits))]
+    assert times_of_repetition(bench, due[-1] + 30) == {Result: due, Ready: due}
+
+
+def test_a_new_statement_does_not_wait_longer_because_an_older_one_was_repeated() -> None:
+    bench = up()
+    token, work = bench.work(ONE)
+    bench.step(work)
+    bench.step(done(bench, ONE))
+    times_of_repetition(bench, 60.0)
+    bench.step(bench.frame(Accepted(token, "decided")))
+    bench.step(bench.work(TWO)[1])
+    bench.step(done(bench, TWO))
+    assert times_of_repetition(bench, 12.0) == {Result: [5.0], Ready: [5.0]}
+
+
+def test_a_period_longer_than_the_longest_wait_stays_as_it_is() -> None:
+    bench = WorkerBench(knobs=Knobs(repeat_s=90.0))
+    bench.up()
+    assert times_of_repetition(bench, 200.0) == {Ready: [90.0, 180.0]}
+
+
 def test_ready_is_said_again_until_work_or_accepted() -> None:
     bench = up()
     assert [m for _, m in bench.said(bench.wait(5.5))] == [Ready(None, 0)]

@@ -64,7 +64,7 @@ class Record:
     ledger: Busy = field(default_factory=Busy)
     coordinators: dict[int, Busy] = field(default_factory=dict)
     repeated: int = 0
-    """RESULTs that were said again because nobody had answered for `repeat_s`."""
+    """RESULTs that were said again because nobody had answered in time."""
     turns: int = 0
     """Transactions."""
     decided_at: array[float] = field(default_factory=lambda: array("d"))

@@ -27,6 +27,7 @@ from symfleet.protocol.messages import (
 )
 from symfleet.protocol.result_frames import children_digest
 from symfleet.protocol.tokens import NO_TOKEN
+from symfleet.protocol.worker_states import Unanswered
 from symfleet.testing.scale.costs import next_look
 from symfleet.testing.scale.workload import node_of
 from symfleet.types import DispatchToken, Incarnation, WorkId
@@ -208,12 +209,14 @@ class ScaleWorker:
         slot.ready = assignment.token
         self._send(result, slot, assignment.token)
         self._send(Ready(assignment.token, 0), slot, assignment.token)
-        world.schedule(world.now + world.knobs.repeat_s, self._repeat, slot, life, assignment.token)
+        said = Unanswered.said(assignment.token, world.now, world.knobs.repeat_s)
+        world.schedule(said.again_at, self._repeat, slot, life, said)
         if slot.waiting:
             self._begin(slot)
 
-    def _repeat(self, slot: ScaleSlot, life: Incarnation, token: DispatchToken) -> None:
+    def _repeat(self, slot: ScaleSlot, life: Incarnation, said: Unanswered[DispatchToken]) -> None:
         """Say again what was not answered."""
+        token = said.what
         if not self.alive or slot.incarnation != life:
             return
         kept = slot.unanswered.get(token)
@@ -223,8 +226,8 @@ class ScaleWorker:
         if slot.ready == token:
             self._send(Ready(token, 0), slot, token, repeat=True)
         if kept is not None or slot.ready == token:
-            world = self._world
-            world.schedule(world.now + world.knobs.repeat_s, self._repeat, slot, life, token)
+            again = said.repeated(self._world.now)
+            self._world.schedule(again.again_at, self._repeat, slot, life, again)
 
     # ---- losing one's coordinator ---------------------------------------------------------------
 
