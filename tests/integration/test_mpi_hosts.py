@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -302,7 +303,7 @@ def test_a_host_that_cannot_take_part_is_refused_by_name(site: Callable[..., Sit
     both.use(2, 2)
     beta = both.others[0]
     theirs = beta.path(both.target)
-    hosts = ("--hosts", "alpha:2,beta:2", "--ssh", " ".join(REACH))
+    hosts = ("--hosts", "alpha:2,beta:2", "--ssh", shlex.join(REACH))
     doctor = (sys.executable, "-m", "symfleet.cli.main", "doctor", *hosts)
     assert b"ok       host beta      symfleet" in both.here.run(*doctor).stdout
 

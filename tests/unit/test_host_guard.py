@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from symfleet.config.environment import GUARD_VARIABLE
-from symfleet.runtime.host_guard import private_folder, remove_dead_folders
+from symfleet.runtime.host_guard import private_folder, remove_dead_folders, whole_program
 from symfleet.testing.jobs import descendants, until
 
 
@@ -118,3 +118,9 @@ def test_only_folders_of_the_dead_are_removed(tmp_path: Path) -> None:
         remove_dead_folders(tmp_path)
         assert {path.name for path in tmp_path.iterdir()} == {living.name, young.name, other.name}
     assert not living.exists()
+
+
+def test_a_daemon_is_found_in_a_folder_with_spaces() -> None:
+    words = ["/home/some", "one/bin/prted", "--prtemca", "a", "b c"]
+    assert whole_program(words) == ["/home/some one/bin/prted", "--prtemca", "a", "b c"]
+    assert whole_program(["/usr/bin/prted", "-x"]) == ["/usr/bin/prted", "-x"]

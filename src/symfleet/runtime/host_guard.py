@@ -32,6 +32,7 @@ from typing import Final
 from symfleet.config.environment import GUARD_VARIABLE, inherited_environment
 from symfleet.engine import processes
 
+_DAEMON: Final = "prted"
 _PREFIX: Final = "symfleet-host-"
 _LOCK: Final = "lock"
 _LOOK_S: Final = 0.5
@@ -42,7 +43,14 @@ _IDLE_S: Final = 10.0
 def main() -> int:
     """Run the daemon that the arguments name; return its exit code."""
     with private_folder(Path(tempfile.gettempdir())) as folder:
-        return guard(sys.argv[1:], folder)
+        return guard(whole_program(sys.argv[1:]), folder)
+
+
+def whole_program(words: Sequence[str]) -> list[str]:
+    """Return the daemon's words with its path in one: mpirun does not quote it, so that a folder
+    with spaces in its name arrives in pieces."""
+    end = next((at for at, word in enumerate(words) if word.endswith(_DAEMON)), 0) + 1
+    return [" ".join(words[:end]), *words[end:]]
 
 
 @contextlib.contextmanager

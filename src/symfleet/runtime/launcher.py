@@ -47,6 +47,7 @@ from symfleet.runtime.mpirun import (
     mpirun_environment,
     remove_run_dirs,
     short_path,
+    write_agent,
 )
 from symfleet.runtime.observer import LaunchObserver, Unobserved
 from symfleet.runtime.restarts import BeatWatch, RestartPolicy
@@ -191,6 +192,8 @@ class Launch:
             placement = self._roster.placement
             sizes = () if placement is None else placement.sizes
             plan = plans.write_plan(msgspec.structs.replace(told, sizes=sizes))
+            if placement is not None:
+                write_agent(files, self._roster.ssh)
         except OSError as error:
             raise lack_of_room(error, self._out) from error
         crash.point("launcher.before_mpirun")

@@ -25,6 +25,8 @@ from symfleet.runtime.placement import Placement
 _SOCKET_PATH_MAX: Final = 60
 """Longest run folder for which PMIx's socket names stay below the 108 bytes of `sun_path`."""
 LINK_NOTE: Final = "link"
+AGENT: Final = "agent"
+"""In the run folder: how mpirun gets to other hosts."""
 _LINK_PREFIX: Final = "symfleet-"
 
 
@@ -75,7 +77,7 @@ def mpirun_command(
     if os.geteuid() == 0:
         command.append("--allow-run-as-root")
     if others is not None:
-        command += _remote_words(others)
+        command += _remote_words(others, files)
         if others.network:
             settings["btl_tcp_if_include"] = others.network
     for name, value in settings.items():
@@ -83,16 +85,24 @@ def mpirun_command(
     return [*command, sys.executable, "-m", "symfleet.runtime.rank", str(plan)]
 
 
-def _remote_words(others: OtherHosts) -> list[str]:
+def write_agent(files: Path, ssh: Sequence[str]) -> None:
+    """Write down how mpirun gets to other hosts; raise OSError.
+
+    It cuts a command at each space, whatever quotes say: a script keeps the words together."""
+    (files / AGENT).write_text(f'exec {shlex.join(ssh)} "$@"\n')
+
+
+def _remote_words(others: OtherHosts, files: Path) -> list[str]:
     """Return the words that start a guarded daemon on each other host.
 
     The daemons are all started from here: hosts need not reach each other by ssh."""
+    guard = [sys.executable, "-m", "symfleet.runtime.host_guard", "prted"]
     hosts = [f"{host.name}:{len(host.sizes)}" for host in others.placement.hosts]
     settings = {
         "plm": "ssh",
-        "plm_ssh_agent": shlex.join(others.ssh),
+        "plm_ssh_agent": f"sh {files / AGENT}",
         "plm_ssh_no_tree_spawn": "1",
-        "prte_launch_agent": f"{sys.executable} -m symfleet.runtime.host_guard prted",
+        "prte_launch_agent": shlex.join(guard),  # the other host's shell reads it
         "prte_leave_session_attached": "1",
     }
     if others.network:
@@ -109,11 +119,11 @@ def mpirun_environment(environment: Mapping[str, str], files: Path) -> dict[str,
 
 
 def short_path(run_dir: Path) -> Path:
-    """Return a path of the run folder that is short enough for socket names.
+    """Return a path of the run folder that is short enough for socket names, and without spaces.
 
-    A longer one gets a link below the system's temporary folder. The link's place is noted in the
+    Another one gets a link below the system's temporary folder. The link's place is noted in the
     run folder, so that whoever removes the folder removes the link."""
-    if len(os.fsencode(run_dir)) <= _SOCKET_PATH_MAX:
+    if len(os.fsencode(run_dir)) <= _SOCKET_PATH_MAX and not any(map(str.isspace, str(run_dir))):
         return run_dir
     _remove_dead_links(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=_LINK_PREFIX))
