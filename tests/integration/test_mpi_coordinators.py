@@ -7,24 +7,18 @@ Programs: `none` has no child, `same` always the one child CHILD, `tree` a finit
 from __future__ import annotations
 
 import dataclasses
-import os
-import shlex
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 import symfleet
-from symfleet.config.environment import inherited_environment
 from symfleet.config.model import Advanced, Stop
 from symfleet.errors import ExitCode
 from symfleet.ledger.contract import LedgerStatus
-from symfleet.runtime.mpirun import find_mpirun, mpirun_command
 from symfleet.testing.jobs import Job, Role, until
+from symfleet.testing.joined import OURS, join
 from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.programs import ProgramCampaign
 from symfleet.types import WorkState, input_id_of
@@ -127,18 +121,6 @@ def test_e2_a_child_that_all_find_is_executed_once(make: Make, store: Store) -> 
     assert set(campaign.corpus_files()) == set(campaign.runs())
 
 
-@pytest.mark.guarantee("Q4")
-def test_e3_two_coordinators_measure_one_idle_window(make: Make) -> None:
-    campaign = make("same", {"one": b"1", "two": b"2"})
-    run(campaign.job(advanced=Advanced(idle_window_s=1.0)))
-    status = campaign.status()
-    assert_at_rest(status)
-    assert (status.corpus, status.total.executed, status.total.generated) == (3, 3, 3)
-    assert status.total.unique_children == 1
-    assert acks(status) == [(3, 3), (3, 3)]
-    assert status.idle_window_s == pytest.approx(1.0, abs=0.05)
-
-
 @pytest.mark.guarantee("A1")
 @pytest.mark.guarantee("C9")
 @pytest.mark.guarantee("Q4")
@@ -162,33 +144,6 @@ def test_e4_damage_that_any_coordinator_meets_ends_all_of_them_in_good_order(mak
     assert status.epoch is not None
     assert status.epoch.exit_code == 70
     assert status.states[WorkState.DONE] == status.decisions
-
-
-@pytest.mark.guarantee("C5")
-@pytest.mark.guarantee("C6")
-@pytest.mark.guarantee("C7")
-def test_e6_a_decision_whose_publication_was_cut_off_is_published_not_made_again(
-    make: Make,
-) -> None:
-    campaign = make("two", {"seed": b"seed"}, coordinators=1, slots=2, seconds=0.5)
-    job = campaign.job(env={"SYMFLEET_CRASH": "publish.written:2:stop"})
-    job.start()
-    until("two files are there", lambda: len(campaign.corpus_files()) == 2, 30)
-    (launcher,) = job.find(Role.LAUNCHER)
-    assert job.kill(launcher)
-    job.assert_nothing_left()
-    assert set(campaign.corpus_files().values()) == {b"seed", b"A"}
-    assert campaign.decisions() == 1
-    campaign.coordinators, campaign.slots = 2, 6
-    run(campaign.job())
-    status = campaign.status()
-    assert_at_rest(status)
-    assert (status.this_epoch.executed, status.total.executed) == (2, 3)
-    assert status.total.generated == 2
-    assert status.faults_this_epoch["redone_decisions"] == {"": 1}
-    assert campaign.runs().count(input_id_of(b"seed")) == 1, "the parent is not run again"
-    assert campaign.corpus_files() == {input_id_of(data): data for data in (b"seed", b"A", b"B")}
-    assert acks(status) == [(3, 3), (3, 3)]
 
 
 def facts(campaign: ProgramCampaign) -> tuple[object, ...]:
@@ -335,49 +290,9 @@ def test_a_stopped_coordinator_is_given_up_and_changes_nothing_when_it_comes_bac
     assert assert_once(campaign, MANY).epochs == 1
 
 
-def joined(campaign: ProgramCampaign, *groups: tuple[int, Sequence[str]]) -> Verdict:
-    """Run a job that mpirun starts, not symfleet: so many ranks of each command; return what it
-    says of its end."""
-    config, scratch = campaign.config(), campaign.folder
-    common = ["explore", "--json", "-o", str(campaign.out), "-i", str(campaign.seeds)]
-    common += ["--until-quiescent", "--keep", "all", "--engine", "command"]
-    common += ["-j", str(campaign.slots), "--coordinators", str(campaign.coordinators)]
-    common += ["--engine-command", shlex.join(config.target.engine_command)]
-    common += [word for pair in config.target.env for word in ("--env", pair)]
-    common += ["--wall-time", "20s", "--", sys.executable]
-    command = mpirun_command(find_mpirun(os.defpath), 1, scratch, Path("unused"))
-    launch = command[: command.index(sys.executable)]
-    del launch[launch.index("-n") : launch.index("-n") + 2]
-    for number, (ranks, words) in enumerate(groups):
-        launch += [":"] * (number > 0) + ["-n", str(ranks), sys.executable, *words, *common]
-    done = subprocess.run(
-        launch,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-        env={**inherited_environment(), "TMPDIR": str(campaign.tmp)},
-    )
-    path = campaign.out / "verdict.json"
-    assert path.exists(), (done.stdout + done.stderr).decode()
-    return msgspec.json.decode(path.read_bytes(), type=Verdict)
-
-
-class Verdict(msgspec.Struct):
-    """What scripts around mpirun or srun read."""
-
-    exit_code: int
-    reason: str
-    what: str
-    where: str
-    why: str
-    workers: int
-    missing: list[int]
-
-
 def test_ranks_that_somebody_else_started_find_their_roles(make: Make) -> None:
     campaign = make("same", TWELVE, seconds=0.0)
-    verdict = joined(campaign, (4, ["-m", "symfleet.cli.main"]))
+    verdict = join(campaign, (4, OURS))
     assert (verdict.exit_code, verdict.reason) == (0, "quiescent")
     status = campaign.status()
     assert_at_rest(status)
@@ -387,8 +302,8 @@ def test_ranks_that_somebody_else_started_find_their_roles(make: Make) -> None:
 
 def test_e21_a_rank_of_another_version_is_refused_with_both_named(make: Make) -> None:
     campaign = make("same", TWELVE, seconds=0.0)
-    ours, theirs = ["-m", "symfleet.cli.main"], [str(PROGRAMS / "other_version.py"), "9.9"]
-    verdict = joined(campaign, (3, ours), (1, theirs))
+    theirs = [str(PROGRAMS / "other_version.py"), "9.9"]
+    verdict = join(campaign, (3, OURS), (1, theirs))
     assert verdict.exit_code == ExitCode.HOST
     assert verdict.what == "a host has another symfleet"
     assert "rank 3" in verdict.where

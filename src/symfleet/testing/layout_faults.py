@@ -243,7 +243,7 @@ class DisturbedRun:
             case Fault.STOPPED:
                 met = self._stop_and_continue()
             case Fault.HOST | Fault.PARTITION:
-                raise NotImplementedError("see symfleet.testing.host_faults")
+                raise AssertionError("hosts are struck by symfleet.testing.host_faults")
             case fault:
                 met = self.job.kill(self._choose(_ROLES[fault]))
         return len(decided) if met else 0

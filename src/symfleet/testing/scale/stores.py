@@ -159,8 +159,8 @@ class PostgresConnections:
         world.schedule(world.now + rough * (1 - alone), self._ordered, turn, rough, alone)
 
     def take(self, turn: Submitted) -> None:
-        """No turn comes here by frame."""
-        raise NotImplementedError
+        """Each coordinator has its own connection."""
+        raise AssertionError(f"a turn came by frame: {turn}")
 
     def forget(self, number: int) -> None:
         """A session that ended commits nothing."""
