@@ -106,6 +106,9 @@ def table(rows: list[Row]) -> Table:
 
 def main() -> int:
     options = _options()
+    # `symfleet` is that of the Python which runs this, whether its folder is on PATH or not.
+    own = Path(sys.executable).parent
+    os.environ["PATH"] = os.pathsep.join([str(own), os.environ.get("PATH", os.defpath)])
     now = datetime.datetime.now(datetime.UTC)
     rows = []
     for library in targets.LIBRARIES:
