@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.corpus.durable import STAGING_PREFIX, io_failure, make_folder, write_file
 from symfleet.errors import BusyError
@@ -79,6 +80,7 @@ def drop_input(out: Path, data: bytes) -> InputId:
     make_folder(folder)
     # The scanner would take an unfinished file beside its place for an input.
     write_file(folder / input_id, data, staging=folder.parent)
+    crash.point("inbox.dropped")
     return input_id
 
 
@@ -114,6 +116,7 @@ def read_commands(out: Path) -> Iterator[Delivered]:
 def answer_command(out: Path, delivered: Delivered, answer: CommandAnswer) -> None:
     """Leave the answer, then remove the command: a crash between the two repeats it."""
     write_file(out / "inbox" / "answers" / delivered.name, msgspec.json.encode(answer))
+    crash.point("inbox.answered")
     with contextlib.suppress(FileNotFoundError):
         (out / "inbox" / "commands" / delivered.name).unlink()
 

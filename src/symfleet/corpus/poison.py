@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from symfleet import crash
 from symfleet.corpus.durable import io_failure, make_folder, write_file
 from symfleet.ledger.contract import WorkRow
 from symfleet.types import InputId
@@ -49,3 +50,4 @@ def project_poison(out: Path, rows: Sequence[WorkRow], reader: InputReader) -> N
         }
         text = json.dumps(report, indent=1) + "\n"
         write_file(place / "report.json", text.encode(), durable=False)
+        crash.point("poison.written")

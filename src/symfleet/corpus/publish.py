@@ -49,7 +49,10 @@ class ArtefactReader(Protocol):
 
 
 class Folder:
-    """A sink's files: puts each in place, and counts what was wrong there."""
+    """A sink's files: puts each in place, and counts what was wrong there.
+
+    A folder that is on another disk than the campaign's has a place for unfinished and for wrong
+    files of its own: a file cannot be renamed from disk to disk."""
 
     def __init__(self, out: Path, folder: Path) -> None:
         self.folder = folder
@@ -63,6 +66,11 @@ class Folder:
         make_folder(self.folder)
         make_folder(self._staging)
         clear_staging(self._staging)
+        if self.folder.stat().st_dev != self._staging.stat().st_dev:
+            self._staging = self.folder / STAGING
+            self._lost = self.folder / LOST_AND_FOUND
+            make_folder(self._staging)
+            clear_staging(self._staging)
 
     def put(self, file: ProjectedFile) -> bool:
         """Put one file in place unless it is there; return whether anything was written."""
@@ -121,6 +129,7 @@ class Folder:
         except OSError as error:
             raise io_failure(error, "a wrong file cannot be set aside", str(path)) from error
         self.repaired += 1
+        crash.point("publish.set_aside")
 
 
 def check_artefact(artefact: Artefact) -> None:
@@ -195,6 +204,7 @@ class Publisher:
                 # A file that is there may be there without being durable: it counts as well.
                 self._folder.put(file)
                 self._unsynced += 1
+                crash.point("publish.file")
             self._written = artefact.number
             crash.point("publish.written")
         if not artefacts or self._written >= upto:

@@ -31,6 +31,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from symfleet import crash
 from symfleet.corpus.admission import is_misnamed, printable_path
 from symfleet.protocol.events import ScanFinished, SourceBatch
 from symfleet.protocol.operations import Admission
@@ -241,6 +242,7 @@ class FolderScanner:
                 continue
             self._seen.add(offer.key)
             if self._consume and self._key_now(offer.path) == offer.key:
+                crash.point("inbox.taken")
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(offer.path)
 

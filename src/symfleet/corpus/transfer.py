@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from symfleet import crash
 from symfleet.corpus.admission import printable_path
 from symfleet.corpus.durable import make_folder, sync_filesystem, write_file
 from symfleet.corpus.inbox import drop_input
@@ -64,6 +65,8 @@ def export_corpus(reader: CorpusReader, folder: Path) -> list[InputId]:
         path = folder / input_id
         if not path.is_file() or path.read_bytes() != data:
             write_file(path, data, durable=False)
+            crash.point("export.written")
         exported.append(input_id)
     sync_filesystem(folder)
+    crash.point("export.synced")
     return exported

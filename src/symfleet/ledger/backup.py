@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from symfleet import crash
 from symfleet.errors import IntegrityError, UserError
 from symfleet.ledger.audit import audit_all, audit_pages
 from symfleet.ledger.copying import Tell, copy_store
@@ -63,6 +64,7 @@ def back_up(out: Path, file: Path, tell: Tell) -> Backup:
     with contextlib.closing(open_tables(unfinished)) as tables, tables.snapshot():
         rows = {table.name: tables.count(table) for table in tables.tables()}
     name_database(unfinished, file)
+    crash.point("backup.named")
     return Backup(str(file.absolute()), file.stat().st_size, rows.get("decisions", 0), rows)
 
 
@@ -81,6 +83,7 @@ def _from_file(ledger: Path, unfinished: Path, tell: Tell) -> None:
             ):
                 # In one step: page by page it would begin again whenever the owner has written.
                 source.backup(target)
+        crash.point("backup.written")
         tell("checking the copy")
         _verify(unfinished)
     except BaseException:

@@ -57,6 +57,7 @@ def copy_store(
             planned = source.tables()
             held = tuple(digest_of(source, table) for table in planned)
             again = target.prepare(fingerprint(held, _versions()))
+            crash.point("copy.prepared")
             tell(f"{'going on with' if again else 'copying to'} {target.where}")
             for table in plan_copy(planned, target.tables()):
                 _copy_table(source, target, table)

@@ -12,6 +12,7 @@ import struct
 from pathlib import Path
 from typing import Final
 
+from symfleet import crash
 from symfleet.corpus.durable import io_failure
 from symfleet.errors import DataError, IntegrityError
 from symfleet.ledger.faults import guarded, other_version, reading, unfinished_copy
@@ -205,6 +206,7 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
     with guarded(where):
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         for number in range(version + 1, len(scripts) + 1):
+            crash.point("migrate.before")
             try:
                 connection.executescript(
                     f"BEGIN IMMEDIATE;\n{scripts[number - 1]}\n"
@@ -214,6 +216,7 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
                 if connection.in_transaction:
                     connection.rollback()
                 raise
+            crash.point("migrate.step")
 
 
 def is_older_schema(path: Path) -> bool:

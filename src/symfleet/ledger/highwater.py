@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from symfleet import crash
 from symfleet.corpus.durable import io_failure, write_file
 from symfleet.errors import IntegrityError
 from symfleet.types import CampaignId
@@ -30,7 +31,9 @@ class Highwater(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def write_highwater(out: Path, mark: Highwater) -> None:
     """Replace the file durably."""
+    crash.point("highwater.before")
     write_file(out / HIGHWATER_NAME, msgspec.json.encode(mark) + b"\n")
+    crash.point("highwater.after")
 
 
 def read_highwater(out: Path) -> Highwater | None:

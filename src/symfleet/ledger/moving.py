@@ -91,6 +91,7 @@ def finish_move(out: Path) -> str:
         sync_folder(out)
     except OSError as error:
         raise io_failure(error, "the move cannot be finished", str(out / MOVE_NAME)) from error
+    crash.point("move.finished")
     return left
 
 

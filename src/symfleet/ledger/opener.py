@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.corpus.durable import io_failure, make_folder, sync_folder
 from symfleet.errors import UserError
@@ -143,8 +144,10 @@ def _make_database(out: Path, campaign: CampaignRow) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        crash.point("create.written")
         unfinished.rename(path)
         sync_folder(out)
+        crash.point("create.named")
     except OSError as error:
         raise io_failure(error, "the ledger cannot be made", str(path)) from error
 
@@ -163,6 +166,7 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock) -> SqliteLedger:
     lock = acquire(out, holder, clock, request.lock_wait_s)
     try:
         older = _check_before_writing(out, request.accept_older)
+        crash.point("epoch.checked")
         connection = connect_writer(path)
     except BaseException:
         lock.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from symfleet import crash
 from symfleet.ledger.contract import EpochRequest
 from symfleet.ledger.plan import sink_incarnation
 from symfleet.ledger.rows import Cursor
@@ -63,6 +64,7 @@ def open_epoch(
     if redone:
         # Their files are not all known to be durable: this epoch publishes them again (C5).
         standing.fault(0, "redone_decisions", "", redone)
+    crash.point("epoch.applied")
     return recovered, rearmed
 
 

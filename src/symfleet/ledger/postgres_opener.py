@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.config.ledger_address import check_address
 from symfleet.corpus.durable import make_folder
@@ -72,7 +73,9 @@ def create(
             keys = lock_keys(campaign.campaign)
             take_lock(session, address, keys.owner, clock, request.lock_wait_s)
             _make_schema(session, address, campaign)
+            crash.point("create.written")
             write_address(out, StoredAddress(url, campaign.campaign))
+            crash.point("create.named")
             ownership = _owned(address, keys, session, backend)
             ownership.tell(holder)
             return PostgresLedger(ownership, out, clock, lock)
@@ -100,6 +103,7 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock, url: str = "") ->
             keys = lock_keys(stored.campaign)
             take_lock(session, address, keys.owner, clock, request.lock_wait_s)
             older = _check_before_writing(session, address, out, stored, request.accept_older)
+            crash.point("epoch.checked")
             if older and request.accept_older is not None:
                 session.execute(_OPENING["accept_older"], (request.accept_older,))
                 (out / highwater.HIGHWATER_NAME).unlink(missing_ok=True)

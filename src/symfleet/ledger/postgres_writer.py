@@ -29,9 +29,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.errors import BusyError, HostError, IntegrityError, IOFailure, SymfleetError
 from symfleet.ledger.contract import LedgerStatus
+from symfleet.ledger.crash_points import pass_committed
 from symfleet.ledger.edges import unpack_edges
 from symfleet.ledger.faults import DiskFullError, reading
 from symfleet.ledger.postgres_arrays import columns_of
@@ -148,6 +150,8 @@ class PostgresWriter(RowLedger):
             return self._told(answers)
 
         told = self._in_transaction(work, scope=scope_of(operations), ask=ask)
+        if crash.is_armed():
+            pass_committed(operations)
         for operation, answer in zip(operations, told.answers, strict=True):
             if isinstance(operation, MarkPublished) and answer == Marked("completed"):
                 self._marks[operation.sink] = operation.published_upto
@@ -210,8 +214,10 @@ class PostgresWriter(RowLedger):
             self._write_standing(cursor, before)
             self._take_turn(session, attempt, before)
             session.verify()
+            crash.point("commit.before")
             cursor.execute(_COMMIT)
             session.settle()
+            crash.point("commit.after")
 
     def _begin(
         self,

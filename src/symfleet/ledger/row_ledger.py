@@ -11,10 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, assert_never
 
+from symfleet import crash
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.errors import DataError, InternalError
 from symfleet.ledger import opening, turn_decision, turn_ending, turn_frontier, turn_giving_back
 from symfleet.ledger.contract import EpochRequest
+from symfleet.ledger.crash_points import pass_applied
 from symfleet.ledger.highwater import Highwater
 from symfleet.ledger.row_reading import RowReading
 from symfleet.ledger.rows import Cursor, Database
@@ -77,6 +79,7 @@ class RowLedger(RowReading, ABC):
             ),
             opens_epoch=True,
         )
+        crash.point("epoch.committed")
         return EpochOpening(
             epoch=self._standing.epoch,
             resumed=self._standing.epoch > 1,
@@ -136,7 +139,7 @@ class RowLedger(RowReading, ABC):
     def _answer(self, turn: Turn, operation: Operation) -> Answer:
         before = self._changes()
         try:
-            return carry_out(turn, operation)
+            answer = carry_out(turn, operation)
         except DataError as error:
             if self._changes() != before:
                 raise InternalError(
@@ -145,6 +148,9 @@ class RowLedger(RowReading, ABC):
                     why=str(error),
                 ) from error
             return Failed(str(error))
+        if crash.is_armed():
+            pass_applied(operation)
+        return answer
 
     def _told(self, answers: tuple[Answer, ...]) -> TurnAnswers:
         standing = self._standing

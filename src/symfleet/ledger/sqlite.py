@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
+from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.corpus.durable import write_file
 from symfleet.errors import IOFailure, SymfleetError
 from symfleet.ledger.contract import EpochRequest
 from symfleet.ledger.copies import CHECK_FIRST_NAME
+from symfleet.ledger.crash_points import pass_committed
 from symfleet.ledger.faults import DiskFullError, guarded
 from symfleet.ledger.highwater import Highwater, write_highwater
 from symfleet.ledger.owner_lock import OwnerLock
@@ -94,6 +96,7 @@ class SqliteLedger(RowLedger):
         """Void all older leases, re-arm deferred rows, write the new epoch row (L4..L6, J8)."""
         keep_reserve(self._out, self._limits.reserve_bytes)
         self._starved = False
+        crash.point("epoch.reserved")
         opened = self._open_epoch(request)
         self._lock.tell_epoch(self._standing.epoch)
         self._write_highwater()
@@ -117,6 +120,8 @@ class SqliteLedger(RowLedger):
         with self._transaction(lease_only=lease_only) as cursor:
             turn = Turn(self._connection, cursor, self._standing, self._clock.wall(), self._starved)
             answers = tuple([self._answer(turn, operation) for operation in operations])
+        if crash.is_armed():
+            pass_committed(operations)
         return self._told(answers)
 
     def _changes(self) -> int:
@@ -144,7 +149,9 @@ class SqliteLedger(RowLedger):
                 before = standing.row
                 yield cursor
                 self._write_standing(cursor, before)
+                crash.point("commit.before")
                 cursor.execute(_COMMIT)
+                crash.point("commit.after")
         except BaseException as error:
             self._abandon(error)
             raise
@@ -184,7 +191,9 @@ class SqliteLedger(RowLedger):
 
     def _fold_log_back(self, mode: str) -> None:
         with contextlib.suppress(DiskFullError), guarded(self._where):
+            crash.point("checkpoint.before")
             self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+            crash.point("checkpoint.after")
 
     def highwater(self) -> Highwater:
         """Return how far the ledger has come."""
@@ -211,5 +220,6 @@ class SqliteLedger(RowLedger):
                 self._fold_log_back("TRUNCATE")
                 if self._standing.epoch and not self._starved:
                     self._write_highwater()
+                crash.point("ledger.closed")
         finally:
             self.abandon()

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from symfleet import crash
 from symfleet.corpus.durable import io_failure, write_file
 from symfleet.observe.report import Report
 
@@ -125,10 +126,12 @@ class AflFiles:
         if not setup.exists():
             write_file(setup, f"# command line:\n{_command_line(report)}\n".encode(), durable=False)
         write_file(self._out / "fuzzer_stats", stats.encode(), durable=False)
+        crash.point("stats.fuzzer")
         line = plot_line(report)
         if line != self._last_line:
             self._append(line)
             self._last_line = line
+            crash.point("stats.plot")
 
     def _append(self, line: str) -> None:
         path = self._out / "plot_data"

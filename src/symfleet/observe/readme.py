@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from symfleet import crash
 from symfleet.corpus.durable import write_file
 
 README: Final = """\
@@ -39,4 +40,5 @@ def write_readme(out: Path) -> bool:
     if path.exists():
         return False
     write_file(path, README.encode(), durable=False)
+    crash.point("readme.written")
     return True

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from symfleet import crash
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.durable import write_file
 from symfleet.corpus.poison import project_poison
@@ -84,6 +85,7 @@ class StatusWriter:
             running=live is not None,
         )
         write_file(self._out / "status.json", encode_report(report), durable=False)
+        crash.point("stats.status")
         if now >= self._next_afl or view is None:
             self._next_afl = now + AFL_PERIOD_S
             self._afl.write(report)

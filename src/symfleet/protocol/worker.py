@@ -158,6 +158,11 @@ class Worker:
         return self._chronicle.story(subject)
 
     @property
+    def coordinator(self) -> int:
+        """Rank that this worker serves now."""
+        return self._adoption.coordinator
+
+    @property
     def slot_states(self) -> tuple[SlotState, ...]:
         """State of each slot, for status."""
         return tuple(slot.state for slot in self._slots)
@@ -212,17 +217,17 @@ class Worker:
             case Frame(header, Adopt(coordinator)) if rank == header.rank == self._setup.root:
                 self._adopted(now, coordinator)
             case Frame(header, message):
-                if rank != self._coordinator or header.rank != rank:
+                if rank != self.coordinator or header.rank != rank:
                     self._quarantine(FrameFault.SENDER, f"rank {rank}")
                     return
                 self._heard(now)
                 self._message(now, header, message)
             case BadBody(header, kind, detail):
-                if kind is Work and rank == self._coordinator:
+                if kind is Work and rank == self.coordinator:
                     self._refuse_work(header, f"schema: {detail}")
                 self._quarantine(FrameFault.BODY, detail)
             case Foreign(fault, theirs, ours):
-                if rank == self._coordinator and not self._welcomed:
+                if rank == self.coordinator and not self._welcomed:
                     self._leave(ExitCode.HOST, f"coordinator has {fault} {theirs}, not {ours}")
                 self._quarantine(fault, f"{theirs}, not {ours}")
             case Unreadable(fault):
@@ -336,11 +341,6 @@ class Worker:
 
     # ---- time and end -----------------------------------------------------------------------
 
-    @property
-    def _coordinator(self) -> int:
-        """Rank that this worker serves now."""
-        return self._adoption.coordinator
-
     def _adopted(self, now: float, coordinator: int) -> None:
         """The root gives this worker to another coordinator: nothing of the old one stays."""
         if not self._adoption.adopt(now, coordinator):
@@ -439,7 +439,7 @@ class Worker:
 
     def _send_settled(self, slot: WorkerSlot, settled: Settled, repeat: bool) -> None:
         for frame in settled.frames(self._codec, slot.place.slot, slot.incarnation, repeat=repeat):
-            self._actions.append(Send(self._coordinator, frame))
+            self._actions.append(Send(self.coordinator, frame))
 
     def _emit(
         self,
@@ -453,7 +453,7 @@ class Worker:
         frame = self._codec.seal(
             message, slot=slot, incarnation=incarnation, token=token, repeat=repeat
         )
-        self._actions.append(Send(self._coordinator, frame))
+        self._actions.append(Send(self.coordinator, frame))
 
     def _quarantine(self, reason: str, detail: str) -> None:
         self.quarantined[reason] += 1

@@ -24,6 +24,7 @@ from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.corpus.publish import Publisher
 from symfleet.errors import ExitCode, SymfleetError
+from symfleet.protocol.codec import kind_of
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import (
     ConfirmAdmitted,
@@ -40,7 +41,8 @@ from symfleet.protocol.events import (
     SendFailed,
     StopRequested,
 )
-from symfleet.protocol.operations import Operation, TurnAnswers
+from symfleet.protocol.messages import Result
+from symfleet.protocol.operations import Decide, Operation, TurnAnswers
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime.intake import Intake
 from symfleet.runtime.observer import EpochObserver
@@ -151,6 +153,8 @@ class CoordinatorLoop:
         if self._p.duties is not None:
             self._events += self._p.duties.step(now)
         arrivals = self._p.transport.receive(self._p.knobs.turn_results, store.own_bytes_max)
+        if crash.is_armed() and _holds_result(arrivals.events):
+            crash.point("result.received")
         self._events += store.arrived(arrivals.events)
         batch = [] if store.stand_back else self._next_batch()
         called = bool(batch) or store.waiting
@@ -186,12 +190,17 @@ class CoordinatorLoop:
 
     def _commit(self, operations: Sequence[Operation]) -> Sequence[CoordinatorAction]:
         """Run the turn's transaction and hear what follows from it."""
+        decides = crash.is_armed() and any(isinstance(one, Decide) for one in operations)
         crash.point("coordinator.before_commit")
+        if decides:
+            crash.point("result.undecided")
         try:
             answers = self._p.store.run(operations)
         except SymfleetError as error:
             return self._ledger_failed(error)
         crash.point("coordinator.after_commit")
+        if decides:
+            crash.point("result.decided")
         return self._machine.end_turn(answers)
 
     def _ledger_failed(self, error: SymfleetError) -> Sequence[CoordinatorAction]:
@@ -222,6 +231,7 @@ class CoordinatorLoop:
                 case GiveUpRank():
                     self._p.store.dismiss(action.rank)
                     self._p.transport.give_up(action.rank)
+                    crash.point("coordinator.gave_up")
                     self._events.append(RankLost(action.rank))
                 case Note():
                     self._p.observer.noted(action)
@@ -267,3 +277,7 @@ class CoordinatorLoop:
             self._p.transport.receive(1, 1)
             self._p.clock.sleep(self._pace.idle(0.0, None))
         self._p.observer.finished(self._p.clock.monotonic())
+
+
+def _holds_result(events: Sequence[CoordinatorEvent]) -> bool:
+    return any(isinstance(one, FrameReceived) and kind_of(one.data) is Result for one in events)

@@ -105,7 +105,7 @@ def run_campaign(
     environment = inherited_environment()
     program = find_program(config, environment.get("PATH", os.defpath))
     engine_setup(config, str(program))  # refuses what no worker could start
-    crash.arm(crash_spec())
+    crash.arm(crash_spec(), lambda: "launcher")
     out = Path(config.output.out_dir).absolute()
     with naming_the_disk(out):
         make_folder(out)
@@ -115,9 +115,11 @@ def run_campaign(
     lock = CampaignLock(out, clock)
     with naming_the_disk(out):
         lock.acquire(config.advanced.lock_wait_s)
+    crash.point("launcher.locked")
     try:
         with naming_the_disk(out):
             note_beginning(out, config)
+        crash.point("launcher.noted")
         with StopSignals() as signals:
             launch = Launch(config, out, program, mpirun, clock, observer or Unobserved(), signals)
             return launch.run()
@@ -168,13 +170,16 @@ class Launch:
                 before = read_summary(self._out)
                 run_dir = self._out / RUN_FOLDER / str(number)
                 end = self._run_epoch(run_dir)
+                crash.point("launcher.ended")
                 said = plans.read_outcome(run_dir / plans.OUTCOME)
                 self._sweep()
                 after = read_summary(self._out)
                 code = self._judge(end, said, before, after, policy)
+                crash.point("launcher.judged")
                 if code is not None:
                     return code
                 self._roster.call_again()
+                crash.point("launcher.restart")
         finally:
             self._sweep()
             self._capture.close()
@@ -184,6 +189,7 @@ class Launch:
     def _run_epoch(self, run_dir: Path) -> EpochEnd:
         used = (self._clock.monotonic() - self._began, self._executed)
         self._check_room("the job cannot start")
+        crash.point("launcher.room_made")
         self._tail, self._no_space = b"", ""
         try:
             run_dir.mkdir(parents=True, exist_ok=True)
@@ -209,6 +215,7 @@ class Launch:
             env=mpirun_environment(inherited_environment(), files),
         )
         try:
+            crash.point("launcher.started")
             heard, silent = self._supervise(child, run_dir)
         finally:
             processes.kill_group(child)

@@ -28,6 +28,7 @@ from symfleet.config.environment import (
     host_guard,
     inherited_environment,
     keep_mpi_files,
+    mpi_rank,
 )
 from symfleet.engine import processes
 from symfleet.errors import ExitCode, SymfleetError, UserError
@@ -60,6 +61,8 @@ class Launcher:
 
     pid: int
     host: str
+    epoch: str
+    """Which of its launches of mpirun this is."""
 
 
 def run_rank(plan: Callable[[], EpochPlan], parent: Launcher | None, clock: Clock) -> NoReturn:
@@ -82,7 +85,8 @@ def run_rank(plan: Callable[[], EpochPlan], parent: Launcher | None, clock: Cloc
 
 def _become_rank(launcher: Launcher | None) -> None:
     """Tie this process to mpirun, and take the descendants of the executors in."""
-    crash.arm(crash_spec())
+    place = f"{mpi_rank()}/{'joined' if launcher is None else launcher.epoch}"
+    crash.arm(crash_spec(), lambda: place)
     processes.become_subreaper()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher turns it into a request
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -148,7 +152,9 @@ def _end_unopened(plan: EpochPlan, root: Root, outcome: EpochOutcome) -> None:
 
 
 def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
+    crash.point("root.untold")
     write_outcome(Path(plan.run_dir) / OUTCOME, outcome)
+    crash.point("root.told")
     if not plan.launcher_pid:
         write_outcome(Path(plan.config.output.out_dir) / VERDICT, outcome)
         shutil.rmtree(plan.run_dir, ignore_errors=True)
@@ -235,7 +241,11 @@ def _be_worker(introduction: Introduction, transport: MpiTransport, clock: Clock
 def main() -> NoReturn:
     """Be a rank of the launcher that wrote the plan: PLAN, its process, its host."""
     plan, pid, host = sys.argv[1:]
-    run_rank(lambda: read_plan(Path(plan)), Launcher(int(pid), host), SystemClock())
+    run_rank(
+        lambda: read_plan(Path(plan)),
+        Launcher(int(pid), host, Path(plan).parent.name),
+        SystemClock(),
+    )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
@@ -93,6 +94,7 @@ class RemoteLedger:
         the error that the ledger raised there, and RootGone."""
         if not operations:
             return None
+        crash.point("peer.turn")
         self._number += 1
         pieces = split(encode_operations(operations), self._codec.body_bytes_max())
         try:
@@ -103,7 +105,10 @@ class RemoteLedger:
         except NotSent as error:
             raise RootGone from error
         claimed = sum(one.limit for one in operations if isinstance(one, Claim))
-        return decode_answers(self._await_answer(self._bytes_max + claimed * self._input_bytes))
+        crash.point("peer.turn_sent")
+        answer = self._await_answer(self._bytes_max + claimed * self._input_bytes)
+        crash.point("peer.turn_answered")
+        return decode_answers(answer)
 
     def checkpoint(self) -> None:
         """The owner does that."""

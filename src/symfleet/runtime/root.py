@@ -128,9 +128,12 @@ class Root:
             opening = opened.ledger.open_epoch(self._epoch_request())
             crash.point("root.after_epoch")
             write_file(self._out / CONFIG_NAME, render_toml(self._config).encode())
+            crash.point("root.configured")
             epoch = OpenedEpoch(opened, opening, layout, roll)
             sources = self._register_sources(epoch)
+            crash.point("root.watched")
             clients = self._introduce(epoch, sources)
+            crash.point("root.introduced")
             self.loop = CoordinatorLoop(self._parts(epoch, sources, clients))
             return self.loop.run()
         finally:

@@ -28,6 +28,7 @@ from typing import Final
 
 import msgspec
 
+from symfleet import crash
 from symfleet.errors import DataError, SymfleetError
 from symfleet.ledger.contract import TurnLedger
 from symfleet.protocol.codec import Codec, Frame, kind_of
@@ -190,12 +191,16 @@ class TurnService:
             isinstance(one, CommitQuiescence | CloseEpoch) for one in own
         )
         everything = (*own, *batch.operations) if first else (*batch.operations, *own)
+        if batch.turns:
+            crash.point("turns.joined")
         try:
             answers = self._ledger.run(everything)
         except SymfleetError as error:
             for turn in batch.turns:
                 self._reply(turn.client, encode_error(error))
             raise
+        if batch.turns:
+            crash.point("turns.committed")
         self._violations -= faults
         self._own_first = not self._own_first
         self._transactions += 1
@@ -203,6 +208,8 @@ class TurnService:
             self._own_served_at = self._transactions
         start = 0 if first else len(batch.operations)
         self._hand_out(batch, answers, len(own) if first else 0)
+        if batch.turns:
+            crash.point("turns.answered")
         self._on_committed(everything, answers.answers)
         return dataclasses.replace(
             answers, answers=answers.answers[start : start + len(operations)]

@@ -19,6 +19,7 @@ from symfleet.engine.client import ExecutorClient
 from symfleet.errors import ExitCode
 from symfleet.protocol.events import (
     DrainRequested,
+    ExecutionDone,
     KillExecutor,
     Leave,
     Note,
@@ -70,6 +71,7 @@ class WorkerLoop:
         self._events: list[WorkerEvent] = []
         self._pace = Pace()
         self._look_at = 0.0
+        self._serves = machine.coordinator
 
     def run(self) -> Leave:
         """Work until the machine leaves; nothing of it is running afterwards."""
@@ -101,13 +103,22 @@ class WorkerLoop:
             events = self._gather(now)
             if events:
                 self._pace.busy()
-                return self._machine.handle(now, events)
+                return self._handle(now, events)
             if deadline is not None and now >= deadline:
                 return self._machine.handle(now, ())
             self._wait(self._pace.idle(now, deadline))
 
+    def _handle(self, now: float, events: Sequence[WorkerEvent]) -> Sequence[WorkerAction]:
+        actions = self._machine.handle(now, events)
+        if self._machine.coordinator != self._serves:
+            self._serves = self._machine.coordinator
+            crash.point("worker.adopted")
+        return actions
+
     def _gather(self, now: float) -> list[WorkerEvent]:
         arrivals = self._transport.receive(self._knobs.turn_results, self._knobs.turn_mib << 20)
+        if arrivals.events:
+            crash.point("worker.received")
         events: list[WorkerEvent] = [*arrivals.events, *self._events]
         self._events = []
         if now >= self._look_at:
@@ -129,8 +140,11 @@ class WorkerLoop:
 
     def _poll(self, client: ExecutorClient) -> list[WorkerEvent]:
         events = client.poll()
+        if crash.is_armed() and any(isinstance(event, ExecutionDone) for event in events):
+            crash.point("worker.result")
         if client.is_gone:
             client.close()
+            crash.point("executor.gone")
             if self._clients.get(client.slot) is client:
                 del self._clients[client.slot]
         return events
@@ -154,6 +168,7 @@ class WorkerLoop:
                         client.tell(action.edges)
                 case KillExecutor():
                     if action.slot in self._clients:
+                        crash.point("executor.reset")
                         self._clients[action.slot].kill()
                 case Note():
                     self._log.note(action)
@@ -170,6 +185,7 @@ class WorkerLoop:
             self._transport.send(action.rank, action.frame)
         except NotSent as error:
             self._log.note(Note("warning", "not_sent", {"error": str(error)}))
+        crash.point("worker.sent")
 
     def _start(self, action: StartExecutor) -> None:
         older = self._clients.pop(action.slot, None)
@@ -182,6 +198,7 @@ class WorkerLoop:
             log=self._log_dir / f"executor-{self._transport.rank}-{action.slot}.log",
             env=self._env,
         )
+        crash.point("executor.started")
 
     def _run(self, action: RunItem) -> None:
         crash.point("worker.run")
