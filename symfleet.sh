@@ -371,9 +371,9 @@ run_tests() {
   check clang-format clang_format_is_clean
   check docs sphinx-build -q -W --keep-going -d "$build/doctrees" docs "$build/docs"
   check shellcheck shellcheck symfleet.sh examples/build.sh .ci/run
-  # Tests that start MPI jobs share the cores badly: they run one after the other.
-  group parallel 'tests/unit tests/property tests/simulation' -n "$(nproc)" --dist worksteal
-  group serial 'tests/integration tests/native tests/e2e'
+  # Tests that start MPI jobs, or measure time, share the cores badly: they run one after the other.
+  group parallel tests -m 'not alone' -n "$(nproc)" --dist worksteal
+  group alone tests -m alone
   print_times $(($(now_ms) - start))
   [ -z "$failures" ] || fail 1 "failed:$failures" 'read above, or the logs named there'
 }

@@ -21,7 +21,14 @@ def pytest_configure(config: pytest.Config) -> None:
         hypothesis.settings.load_profile("change")
 
 
+def _starts_jobs(item: pytest.Item) -> bool:
+    return item.path.parent.name == "e2e" or item.path.name.startswith("test_mpi_")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if _starts_jobs(item):
+            item.add_marker("alone")
     if config.getoption("--long"):
         return
     skip = pytest.mark.skip(reason="long: run with --long")

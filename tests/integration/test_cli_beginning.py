@@ -19,6 +19,8 @@ from symfleet.errors import IOFailure, parts_of
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.highwater import HIGHWATER_NAME
 
+pytestmark = pytest.mark.alone
+
 PROGRAMS = Path(__file__).parents[1] / "programs"
 
 

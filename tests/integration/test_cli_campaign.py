@@ -28,6 +28,8 @@ from symfleet.testing.jobs import until
 from symfleet.testing.programs import well_status
 from symfleet.types import input_id_of
 
+pytestmark = pytest.mark.alone
+
 ENGINE = """\
 import os, signal, sys, time
 data = open(sys.argv[1], "rb").read()

@@ -31,6 +31,8 @@ from symfleet.protocol.messages import EngineSetup, Executed
 from symfleet.protocol.work import WorkItem, encode_item, work_id_of
 from symfleet.types import GenerationId, Incarnation, Outcome, input_id_of
 
+pytestmark = pytest.mark.alone
+
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 SOURCES = Path(__file__).resolve().parent.parent.parent / "src"
 EventT = TypeVar("EventT", bound=WorkerEvent)

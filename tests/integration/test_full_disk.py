@@ -19,6 +19,8 @@ from symfleet.errors import ExitCode, parts_of
 from symfleet.testing.jobs import Job, until
 from symfleet.testing.programs import ProgramCampaign
 
+pytestmark = pytest.mark.alone
+
 MIB = 1 << 20
 PROGRAM = Path(__file__).resolve().parent.parent / "programs" / "two.py"
 ROOMY = "size=96m,nr_inodes=0"

@@ -30,6 +30,8 @@ from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.mpirun import mpirun_environment, short_path
 from symfleet.runtime.stores import EpochSummary
 
+pytestmark = pytest.mark.alone
+
 PRELUDE = "import json, os, signal, subprocess, sys, time\nfrom pathlib import Path\n"
 BEAT = "Path(run_dir, 'beat').write_text('1')\n"
 
