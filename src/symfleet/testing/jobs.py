@@ -159,6 +159,13 @@ class Job:
         """Whether the launcher has not ended yet."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def exit_code(self) -> int:
+        """Return code of the launcher, which has ended."""
+        assert self._process is not None
+        assert self._process.returncode is not None
+        return self._process.returncode
+
     def wait(self, within_s: float = 60.0) -> int:
         """Wait for the launcher's end and for that of all that was below it; return its code."""
         assert self._process is not None

@@ -76,6 +76,8 @@ class ProgramCampaign:
         self.log = folder / "runs.log"
         self.tmp = folder / "tmp"
         self.program = program
+        self.interpreter: tuple[str, ...] = (sys.executable, "-S", "-E")
+        """What runs the program."""
         self.slots = slots
         self.seconds = seconds
         self.env = tuple(env)
@@ -102,7 +104,7 @@ class ProgramCampaign:
     ) -> CampaignConfig:
         """Return the configuration of one launch; `seconds` that an execution takes."""
         takes = self.seconds if seconds is None else seconds
-        words = (sys.executable, "-S", "-E", str(self.program), "@@", "@out")
+        words = (*self.interpreter, str(self.program), "@@", "@out")
         return CampaignConfig(
             target=Target(
                 argv=(sys.executable,),

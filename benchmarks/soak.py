@@ -1,0 +1,93 @@
+"""The soak: `python -m benchmarks.soak [--minutes 30] [--every 2] [--coordinators 2]`.
+
+Explores one finite program after another on real MPI while a random process of the job is killed
+or stopped, again and again, and compares each with a run that nobody disturbed (see
+symfleet.testing.soak). The result is a dated file in benchmarks/results; the exit code is 1 when
+anything is wrong. Then the soak's folder is kept: it holds the story of all faults
+(faults.jsonl), what was seen of each process (samples.jsonl), the campaign and its logs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from symfleet.testing.soak import Soak, SoakPlan
+from symfleet.testing.soak_graph import Graph
+from symfleet.testing.soak_record import SoakRecord
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "tests" / "programs" / "graph.sh"
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--every", type=float, default=2.0, help="seconds between two faults")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--nodes", type=int, default=2000, help="items of a campaign")
+    parser.add_argument("--pause", type=float, default=0.05, help="seconds that an item sleeps")
+    parser.add_argument("--slots", type=int, default=4)
+    parser.add_argument("--coordinators", type=int, default=1)
+    parser.add_argument("--cheap", type=int, default=1, help="cheap faults for each dear one")
+    parser.add_argument("--steady", type=int, default=3, help="every n-th campaign keeps its root")
+    parser.add_argument("--folder", type=Path, help="where the soak works (default: a new one)")
+    parser.add_argument("--json", type=Path, help="where the result goes")
+    return parser.parse_args()
+
+
+def soak(options: argparse.Namespace, folder: Path) -> SoakRecord:
+    """Run it."""
+    # An edit of the program in the middle would make another generation.
+    program = folder / PROGRAM.name
+    program.write_bytes(PROGRAM.read_bytes())
+    plan = SoakPlan(
+        seconds=options.minutes * 60,
+        every_s=options.every,
+        seed=options.seed,
+        slots=options.slots,
+        coordinators=options.coordinators,
+        cheap=options.cheap,
+        steady=options.steady,
+    )
+    return Soak(plan, Graph(program, options.nodes, options.pause), folder).run()
+
+
+def main() -> int:
+    """Run it, write the result, return the exit code."""
+    options = parse()
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="symfleet-soak-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"everything is below {folder}", file=sys.stderr)
+    before = os.getloadavg()
+    record = soak(options, folder)
+    date = datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
+    result: dict[str, Any] = {
+        "date": date,
+        "command": shlex.join(["python", "-m", "benchmarks.soak", *sys.argv[1:]]),
+        "load_before": [round(one, 2) for one in before],
+        "load_after": [round(one, 2) for one in os.getloadavg()],
+        **msgspec.to_builtins(record),
+    }
+    path = options.json or ROOT / "benchmarks" / "results" / f"soak-{date[:10]}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    wrong = list(record.violations)
+    print(f"{record.faults} faults, {record.decided} decided, wrong: {wrong}: {path}")
+    if not wrong:
+        shutil.rmtree(folder)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

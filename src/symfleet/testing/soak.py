@@ -1,0 +1,153 @@
+"""The soak: real MPI, a random fault every few seconds, for as long as one likes.
+
+One finite exploration after another is made with faults drawn from a pack
+(`symfleet.testing.soak_faults`), whatever stage the job is in. A fault whose victim is not there
+waits for one; the ones behind it then come sooner, so that the mean rate stays. When the time is
+over the faults end, and what runs has to come to its end. Each campaign is then compared with one
+that nobody disturbed (`soak_oracle`); meanwhile its processes are watched (`soak_watch`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from symfleet.testing.kill_loop import Facts
+from symfleet.testing.soak_campaign import SoakCampaign
+from symfleet.testing.soak_faults import Pack, weights
+from symfleet.testing.soak_graph import Graph
+from symfleet.testing.soak_memory import memory_of
+from symfleet.testing.soak_record import CampaignRecord, Recorder, SoakRecord, Story
+from symfleet.testing.soak_strikes import Cut, Striker
+from symfleet.testing.soak_watch import Life
+
+_PROGRESS_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoakPlan:
+    """What a soak is to be. `cheap`: how many cheap faults there are for each dear one."""
+
+    seconds: float
+    every_s: float
+    seed: int
+    slots: int = 4
+    coordinators: int = 1
+    cheap: int = 1
+    ledger: str = ""
+    steady: int = 0
+    """Every how many-th campaign keeps its root: 0 for none."""
+
+
+class Soak:
+    """One soak in a folder of its own."""
+
+    def __init__(
+        self,
+        plan: SoakPlan,
+        graph: Graph,
+        folder: Path,
+        *,
+        cut: Cut | None = None,
+        tell: Callable[[str], object] = sys.stderr.write,
+    ) -> None:
+        """`cut`: ends sessions, where the ledger is on a server."""
+        self._plan = plan
+        self._graph = graph
+        self._folder = folder
+        self._cut = cut
+        self._tell = tell
+        self._recorder = Recorder(folder)
+        self._began = time.monotonic()
+        self._lives: list[Life] = []
+        self._campaigns: list[CampaignRecord] = []
+        self._faults = 0
+        self._progress_at = 0.0
+
+    def run(self) -> SoakRecord:
+        """Soak until the time is over and the last campaign has ended."""
+        expected = self._graph.undisturbed(self._folder / "undisturbed", self._plan.slots)
+        self._tell(f"{self._graph.nodes} items explored without a fault\n")
+        self._began = time.monotonic()
+        ends_at = self._began + self._plan.seconds
+        for number in itertools.count(1):
+            record = self._explore(number, expected, ends_at)
+            self._campaigns.append(record)
+            self._tell(
+                f"campaign {number}: {record.decided} decided, {record.epochs} epochs,"
+                f" {sum(record.faults.values())} faults, {record.wall_s:.0f} s,"
+                f" wrong: {list(record.wrong)}\n"
+            )
+            if record.wrong or time.monotonic() >= ends_at:
+                break
+        record_of_all = self.record(finished=True)
+        self._recorder.progress(record_of_all)
+        return record_of_all
+
+    def _explore(self, number: int, expected: Facts, ends_at: float) -> CampaignRecord:
+        plan = self._plan
+        chance = random.Random(f"{plan.seed} {number}")
+        root_lives = plan.steady > 0 and number % plan.steady == 0
+        cards = weights(
+            cheap=plan.cheap,
+            coordinators=plan.coordinators > 1,
+            server=self._cut is not None,
+            root_lives=root_lives,
+        )
+        campaign = self._graph.campaign(self._folder / f"campaign{number}", plan.slots)
+        campaign.ledger, campaign.coordinators = plan.ledger, plan.coordinators
+        story = Story(self._recorder, number, self._began, self._faults)
+        striker = Striker(chance, Pack(cards, chance), self._cut)
+        one = SoakCampaign(campaign, striker, story, plan.every_s)
+        try:
+            one.run(ends_at, self._note)
+            record = one.judge(expected, root_lives=root_lives)
+        finally:
+            one.close()
+        self._faults += sum(record.faults.values())
+        self._lives += one.lives
+        self._recorder.lives(number, one.lives)
+        if not record.wrong:
+            one.remove()
+        return record
+
+    def _note(self) -> None:
+        """Write down how far everything is, now and then."""
+        now = time.monotonic()
+        if now >= self._progress_at:
+            self._progress_at = now + _PROGRESS_S
+            self._recorder.progress(self.record(finished=False))
+
+    def record(self, *, finished: bool) -> SoakRecord:
+        """Return what is known by now."""
+        plan, done = self._plan, self._campaigns
+        by_fault = sum((Counter(one.faults) for one in done), Counter[str]())
+        wrong = tuple(f"campaign {one.campaign}: {what}" for one in done for what in one.wrong)
+        return SoakRecord(
+            seed=plan.seed,
+            minutes=round(plan.seconds / 60, 3),
+            every_s=plan.every_s,
+            coordinators=plan.coordinators,
+            slots=plan.slots,
+            nodes=self._graph.nodes,
+            store="postgresql" if plan.ledger else "sqlite",
+            wall_s=round(time.monotonic() - self._began, 1),
+            faults=by_fault.total(),
+            by_fault=dict(sorted(by_fault.items())),
+            decided=sum(one.decided for one in done),
+            executions=sum(one.runs for one in done),
+            epochs=sum(one.epochs for one in done),
+            lost=sum(what.startswith("lost") for one in done for what in one.wrong),
+            counted_twice=sum("again" in what for one in done for what in one.wrong),
+            memory=memory_of(self._lives) if finished else {},
+            violations=wrong,
+            campaigns=tuple(done),
+            finished=finished,
+        )

@@ -1,0 +1,243 @@
+"""One campaign of a soak: launched, struck, watched, started again, and judged in the end."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from symfleet.config.model import Resources
+from symfleet.errors import SymfleetError
+from symfleet.testing.jobs import DeadlineMissed, Member
+from symfleet.testing.kill_loop import Facts, collect_facts
+from symfleet.testing.layout_faults import verify
+from symfleet.testing.programs import ProgramCampaign, faults_of
+from symfleet.testing.soak_graph import RunLog
+from symfleet.testing.soak_oracle import (
+    DecidedOnce,
+    Standing,
+    differences,
+    rows_at_risk,
+    standing_of,
+    unexplained_faults,
+    wrong_rows,
+)
+from symfleet.testing.soak_record import CampaignRecord, FaultRecord, Story
+from symfleet.testing.soak_strikes import Striker, Struck
+from symfleet.testing.soak_watch import Life, Watch
+
+_TICK_S: Final = 0.02
+_LOOK_S: Final = 0.5
+_MARK_SHARE: Final = 0.03
+"""Of the time may go into reading all decisions."""
+_MARK_S: Final = 1.0
+_GAP_S: Final = 0.1
+"""Between two faults at least, when some have waited."""
+_LEFT_S: Final = 10.0
+_STUCK_S: Final = 120.0
+"""Without a decision for so long the campaign is stuck, however often it is struck."""
+_NEW: Final = Standing(decided=0, open=1, suspects=0, reason=None, epochs=0)
+_CODES: Final = (0, 2)
+"""2: a worker that was killed in the last epoch has not acknowledged its end."""
+
+
+class SoakCampaign:
+    """See the module's text."""
+
+    def __init__(
+        self, campaign: ProgramCampaign, striker: Striker, story: Story, every_s: float
+    ) -> None:
+        """`every_s`: seconds between two faults."""
+        self._campaign = campaign
+        self._striker = striker
+        self._story = story
+        self._every_s = every_s
+        campaign.resources = Resources(
+            jobs=campaign.slots, coordinators=campaign.coordinators, slots_per_worker=2
+        )
+        self._job = campaign.job()
+        self._watch = Watch(self._job, campaign.tmp, left_s=_LEFT_S)
+        self._once = DecidedOnce(RunLog(campaign.log))
+        self._began = time.monotonic()
+        self._mark_at = self._look_at = 0.0
+        self._fault_at = self._began + every_s
+        self._gap_until = 0.0
+        self._standing = _NEW
+        self._progress = (0, self._began)
+        self._struck: list[tuple[float, Struck]] = []
+        self._waited: set[int] = set()
+        self._spared = self._suspects_max = 0
+        self._launches = 0
+        self._code = -1
+        self._wrong: list[str] = []
+
+    @property
+    def lives(self) -> list[Life]:
+        """What was seen of each process."""
+        return self._watch.lives
+
+    # ---- running -----------------------------------------------------------------------------
+
+    def run(self, ends_at: float, tick: Callable[[], None]) -> None:
+        """Run until the campaign is complete; strike it until `ends_at`. Stops early when
+        something is wrong that makes going on pointless."""
+        self._start()
+        while not self._wrong:
+            now = time.monotonic()
+            self._striker.continue_due()
+            if now >= self._look_at:
+                self._look_at = now + _LOOK_S
+                self._look()
+            if now >= self._mark_at:
+                self._mark()
+            if not self._job.is_running:
+                if self._has_ended():
+                    break
+                continue
+            if self._fault_at <= now < ends_at and now >= self._gap_until:
+                self._strike()
+            tick()
+            time.sleep(_TICK_S)
+        self._striker.continue_due(everyone=True)
+
+    def _start(self) -> None:
+        self._launches += 1
+        self._job.start()
+        self._striker.started(self._job)
+
+    def _has_ended(self) -> bool:
+        """The launcher has ended: start it again unless the campaign is complete."""
+        self._code = self._job.exit_code
+        self._mark()
+        if self._standing.complete:
+            return True
+        if not self._striker.ends:
+            self._wrong.append(f"the launcher ended by itself with {self._code}")
+            return True
+        self._start()
+        return False
+
+    def _look(self) -> list[Member]:
+        members = self._watch.look(self._standing.decided)
+        self._wrong += self._watch.violations
+        decided, since = self._progress
+        if self._standing.decided > decided:
+            self._progress = (self._standing.decided, time.monotonic())
+        elif time.monotonic() - since > _STUCK_S:
+            self._wrong.append(f"no decision for {_STUCK_S:g} s")
+        return members
+
+    def _mark(self) -> None:
+        """Read what is decided, and whether what was decided before has run since."""
+        began = time.monotonic()
+        try:
+            with self._campaign.reader() as reader:
+                self._standing = standing_of(reader.status())
+                self._once.mark(reader)
+                rows = rows_at_risk(reader) if self._standing.suspects else []
+        except (SymfleetError, FileNotFoundError):  # not made yet
+            self._mark_at = began + _MARK_S
+            return
+        self._once.runs.read()
+        self._wrong += wrong_rows(rows, self._once.runs)
+        self._suspects_max = max(self._suspects_max, self._standing.suspects)
+        now = time.monotonic()
+        self._mark_at = now + max(_MARK_S, (now - began) / _MARK_SHARE)
+
+    # ---- striking ----------------------------------------------------------------------------
+
+    def _strike(self) -> None:
+        self._look_at_standing()
+        sparing = self._standing.only_suspects
+        if sparing:
+            self._spared += 1
+        struck = self._striker.strike(sparing=sparing)
+        if struck is None:
+            self._waited.add(len(self._struck))
+        else:
+            self._note(struck)
+
+    def _look_at_standing(self) -> None:
+        try:
+            with self._campaign.reader() as reader:
+                self._standing = standing_of(reader.status())
+        except (SymfleetError, FileNotFoundError):
+            pass
+
+    def _note(self, struck: Struck) -> None:
+        now, story = time.monotonic(), self._story
+        self._struck.append((time.time(), struck))
+        self._fault_at += self._every_s
+        self._gap_until = now + min(_GAP_S, self._every_s / 2)
+        story.recorder.fault(
+            FaultRecord(
+                number=story.before + len(self._struck),
+                at_s=round(now - story.began, 3),
+                campaign=story.campaign,
+                fault=str(struck.card),
+                pid=struck.pid,
+                seconds=struck.seconds,
+                decided=self._standing.decided,
+                runs=self._once.runs.read(),
+            )
+        )
+
+    # ---- judging -----------------------------------------------------------------------------
+
+    def judge(self, expected: Facts, *, root_lives: bool) -> CampaignRecord:
+        """Compare what came out with what must come out."""
+        wrong = list(self._wrong)
+        try:
+            self._job.assert_nothing_left()
+        except DeadlineMissed as error:
+            wrong.append(str(error))
+        wrong += self._watch.finish()[len(self._watch.violations) :]
+        with self._campaign.reader() as reader:
+            self._once.mark(reader)
+            status = reader.status()
+            wrong += [f"audit: {found}" for found in reader.audit()]
+            facts = collect_facts(reader, self._campaign.out)
+        faults = faults_of(status)
+        wrong += self._once.run_again()
+        wrong += differences(facts, expected, self._once.runs, status.decisions)
+        wrong += unexplained_faults(faults, Counter())
+        wrong += self._wrong_code(status.epoch.opened_wall if status.epoch else 0.0)
+        if said := verify(self._campaign.out):
+            wrong.append(said)
+        return CampaignRecord(
+            campaign=self._story.campaign,
+            root_lives=root_lives,
+            exit_code=self._code,
+            wall_s=round(time.monotonic() - self._began, 1),
+            decided=status.decisions,
+            runs=self._once.runs.length,
+            epochs=status.epochs,
+            launches=self._launches,
+            faults=dict(Counter(str(one.card) for _, one in self._struck)),
+            waited=len(self._waited),
+            spared=self._spared,
+            suspects_max=self._suspects_max,
+            counters=faults,
+            peaks=dataclasses.asdict(self._watch.peaks),
+            wrong=tuple(wrong),
+        )
+
+    def _wrong_code(self, opened_wall: float) -> list[str]:
+        """0, unless the last epoch itself was struck: then a worker may be missing in its end."""
+        struck = any(at >= opened_wall for at, _ in self._struck)
+        right = self._code in (_CODES if struck else (0,))
+        return [] if right else [f"exit code {self._code}"]
+
+    # ---- ending ------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End what runs."""
+        self._striker.continue_due(everyone=True)
+        self._campaign.close()
+
+    def remove(self) -> None:
+        """Remove the folder of a campaign that was sound."""
+        shutil.rmtree(self._campaign.folder)
