@@ -17,11 +17,13 @@ from symfleet.corpus.audit import compare, rebuild
 from symfleet.corpus.durable import make_folder
 from symfleet.corpus.layout import LOST_AND_FOUND, Reproduction, corpus_path, project, sink_folder
 from symfleet.corpus.publish import Publisher
+from symfleet.corpus.reproductions import same_for_all
 from symfleet.protocol.events import PublishFailed, SinkAdvanced
 from symfleet.protocol.operations import Artefact, SinkRow
 from symfleet.types import Epoch, Incarnation, InputId, Outcome, SinkKind, input_id_of
 
 REPRODUCTION = Reproduction(("/bin/target", "-f", "@@"), "file")
+WAYS = same_for_all(REPRODUCTION)
 quick = settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -124,7 +126,7 @@ def test_exactly_the_declared_files_are_there(
     outbox = outbox_of(kinds)
     assert finish(out, outbox, kind, 0) == (len(kinds), 0)
     assert files_below(out, kind) == expected(outbox, kind, len(kinds))
-    assert list(compare(outbox, out, REPRODUCTION, {kind: len(kinds)}, [kind])) == []
+    assert list(compare(outbox, out, WAYS, {kind: len(kinds)}, [kind])) == []
 
 
 @pytest.mark.guarantee("C6")
@@ -316,10 +318,10 @@ def test_rebuilding_puts_any_damage_right(
             path.write_bytes(path.read_bytes() + b"!")
     own = out / "corpus" / "people's own"
     own.write_bytes(b"x")
-    found = list(compare(outbox, out, REPRODUCTION, marks))
+    found = list(compare(outbox, out, WAYS, marks))
     assert sum(finding.problem != "unknown" for finding in found) == len(damaged)
-    assert rebuild(outbox, out, REPRODUCTION, marks) == len(damaged)
-    (left,) = compare(outbox, out, REPRODUCTION, marks)
+    assert rebuild(outbox, out, WAYS, marks) == len(damaged)
+    (left,) = compare(outbox, out, WAYS, marks)
     assert left.problem == "unknown"
     assert own.read_bytes() == b"x"
 

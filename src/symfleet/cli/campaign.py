@@ -9,45 +9,25 @@ import secrets
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from symfleet.clock import SystemClock
 from symfleet.config.model import CampaignConfig
 from symfleet.config.project import CONFIG_NAME
 from symfleet.config.resolve import parse_toml
-from symfleet.corpus.layout import Reproduction, sink_folder
+from symfleet.corpus.layout import sink_folder
 from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
 from symfleet.ledger.database import LEDGER_NAME
-from symfleet.ledger.moving import MOVE_NAME
 from symfleet.ledger.opener import OwnerRequest, has_ledger
-from symfleet.ledger.owner_lock import LOCK_NAME
+from symfleet.ledger.owner_lock import LOCK_NAME, Holder, acquire
 from symfleet.ledger.places import make_ready, own_ledger, read_ledger
 from symfleet.ledger.postgres_address import ADDRESS_NAME
-from symfleet.observe.report import Report, RunTimes, read_status, report_of
+from symfleet.observe.at_rest import stored_report
+from symfleet.observe.names import may_be_left
+from symfleet.observe.report import Report
 from symfleet.runtime.campaign_lock import LOCK_NAME as JOB_LOCK_NAME
+from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.types import SinkKind
-
-_OURS: Final = frozenset(
-    {
-        *("campaign.toml", "corpus", "crashes", "hangs", "poison", "inbox", "logs", "lost+found"),
-        *(
-            "status.json",
-            "fuzzer_stats",
-            "fuzzer_setup",
-            "plot_data",
-            "README.txt",
-            "highwater",
-            "verdict.json",
-        ),
-        *("job.lock", "owner.lock", ADDRESS_NAME, MOVE_NAME),
-    }
-)
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a launch that was killed before it had a ledger may have left this."""
-    return name in _OURS or name.startswith((".", LEDGER_NAME))
 
 
 def require_campaign(out: Path) -> None:
@@ -93,7 +73,7 @@ def require_free_folder(out: Path) -> None:
     if not out.exists() or has_ledger(out):
         return
     try:
-        foreign = sorted(entry.name for entry in out.iterdir() if not _is_ours(entry.name))
+        foreign = sorted(entry.name for entry in out.iterdir() if not may_be_left(entry.name))
     except OSError as error:
         raise IOFailure(
             "the output folder cannot be read",
@@ -145,6 +125,23 @@ def owning(out: Path) -> Iterator[Ledger]:
         ledger.close()
 
 
+@contextlib.contextmanager
+def keeping_out(out: Path) -> Iterator[None]:
+    """Keep jobs and writers away without opening anything; raise BusyError when one works here.
+
+    A job holds its lock between two epochs, too, where nobody owns the ledger."""
+    clock = SystemClock()
+    request = _request()
+    job = CampaignLock(out, clock)
+    job.acquire(request.lock_wait_s)
+    try:
+        holder = Holder(request.host, request.pid, 0, clock.wall())
+        with contextlib.closing(acquire(out, holder, clock, request.lock_wait_s)):
+            yield
+    finally:
+        job.release()
+
+
 def _request(accept_older: str | None = None) -> OwnerRequest:
     return OwnerRequest(
         host=socket.gethostname(),
@@ -192,15 +189,6 @@ def _begun_config(path: Path) -> CampaignConfig:
         ) from error
 
 
-def reproduction_of(config: CampaignConfig) -> Reproduction:
-    """Return how the campaign's target is run on one input."""
-    return Reproduction(
-        argv=config.target.argv,
-        input_mode=config.target.effective_input_mode,
-        environment=config.target.env,
-    )
-
-
 def published_of(reader: LedgerReader, out: Path) -> dict[SinkKind, int]:
     """Return up to which artefact the files of each kind must be in this folder.
 
@@ -217,25 +205,4 @@ def published_of(reader: LedgerReader, out: Path) -> dict[SinkKind, int]:
 def report_from_ledger(out: Path) -> Report:
     """Make the report of a campaign; what only a live job knows comes from its status.json."""
     with reading(out) as reader:
-        status = reader.status()
-        config = config_of(reader)
-        epochs = reader.epochs()
-    shown = read_status(out)
-    if shown is not None and shown.campaign.id != status.campaign.campaign:
-        shown = None
-    newest = epochs[-1] if epochs else None
-    ended = sum(max(0.0, row.closed_wall - row.opened_wall) for row in epochs if row.closed_wall)
-    times = RunTimes(this_epoch_s=0.0, total_s=ended)
-    live, running = None, False
-    if newest is not None:
-        this_epoch = newest.closed_wall - newest.opened_wall if newest.closed_wall else 0.0
-        running = is_owned(out)
-        same = shown is not None and shown.epoch is not None and shown.epoch.number == newest.epoch
-        if shown is not None and same:
-            this_epoch = max(this_epoch, shown.time_this_epoch_s)
-            live = shown.live if running and newest.closed_wall is None else None
-        # A launch that crashed has no end: what it showed last fills the gap.
-        total = max(ended, shown.time_total_s if shown is not None else 0.0)
-        times = RunTimes(this_epoch_s=max(0.0, this_epoch), total_s=total)
-    argv, engine = config.target.argv, config.target.engine
-    return report_of(status, times, argv, engine, live, running=running)
+        return stored_report(out, reader, running=lambda: is_owned(out))

@@ -10,8 +10,9 @@ from cyclopts import App, Parameter
 
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json, OutFolder
-from symfleet.cli.campaign import config_of, published_of, reading, reproduction_of
+from symfleet.cli.campaign import config_of, published_of, reading
 from symfleet.corpus.audit import FileFinding, compare
+from symfleet.corpus.reproductions import reproductions_of
 from symfleet.corpus.transfer import add_files, export_corpus
 from symfleet.errors import ExitCode, UserError
 from symfleet.types import SinkKind
@@ -95,11 +96,9 @@ def verify(out: OutFolder, /, *, json: Json = False) -> int:
     `symfleet verify` checks the ledger itself and can repair.
     """
     with reading(out) as reader:
-        reproduction = reproduction_of(config_of(reader))
+        ways = reproductions_of(reader)
         published = published_of(reader, out)
-        findings = tuple(
-            compare(reader, out.absolute(), reproduction, published, [SinkKind.CORPUS])
-        )
+        findings = tuple(compare(reader, out.absolute(), ways, published, [SinkKind.CORPUS]))
         inputs = tuple(sorted(reader.corpus()))
     wrong = [finding for finding in findings if finding.problem != "unknown"]
     lines = [f"{finding.problem:<8} {finding.path}" for finding in findings]

@@ -13,9 +13,10 @@ from cyclopts import App, Parameter
 
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json, OutFolder
-from symfleet.cli.campaign import config_of, reading, reproduction_of
+from symfleet.cli.campaign import config_of, reading
 from symfleet.config.environment import inherited_environment
 from symfleet.corpus.layout import command_line, input_path
+from symfleet.corpus.reproductions import reproduction_of
 from symfleet.errors import ExitCode, UserError
 from symfleet.ledger.contract import CrashRow
 from symfleet.triage.reproduce import Replay, replay

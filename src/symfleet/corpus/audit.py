@@ -2,7 +2,8 @@
 
 The ledger is the truth. Files that no artefact names are people's own and stay where they are; they
 are only named. Repair puts every missing or wrong file right in the publisher's way, so a wrong
-one ends in lost+found.
+one ends in lost+found. Files of an artefact that tell how it comes again may tell it as any launch
+since did that may have written them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from symfleet.corpus.durable import make_folder, sync_filesystem
-from symfleet.corpus.layout import ProjectedFile, Reproduction, project, sink_folder
+from symfleet.corpus.durable import STAGING_PREFIX, make_folder, sync_filesystem
+from symfleet.corpus.layout import (
+    LOST_AND_FOUND,
+    STAGING,
+    ProjectedFile,
+    project,
+    sink_folder,
+)
 from symfleet.corpus.publish import (
     STEP_ARTEFACTS_MAX,
     STEP_BYTES_MAX,
@@ -21,6 +28,7 @@ from symfleet.corpus.publish import (
     Folder,
     check_artefact,
 )
+from symfleet.corpus.reproductions import Reproductions
 from symfleet.protocol.operations import Artefact
 from symfleet.types import SinkKind
 
@@ -33,6 +41,7 @@ class FileFinding:
 
     problem: str
     path: str
+    detail: str = ""
 
 
 def all_artefacts(reader: ArtefactReader, kind: SinkKind, upto: int) -> Iterator[Artefact]:
@@ -53,28 +62,52 @@ def all_artefacts(reader: ArtefactReader, kind: SinkKind, upto: int) -> Iterator
 def compare(
     reader: ArtefactReader,
     out: Path,
-    reproduction: Reproduction,
+    reproductions: Reproductions,
     published: dict[SinkKind, int],
     kinds: Iterable[SinkKind] = KINDS,
 ) -> Iterator[FileFinding]:
     """Yield what does not agree, among files that are published already.
 
-    `published`: up to which artefact number each kind's files must be there.
+    `published`: up to which artefact number each kind's files must be there. A live job may publish
+    meanwhile: what it writes is in the ledger before.
     """
     for kind in kinds:
-        folder = sink_folder(out, kind)
+        folder, upto = sink_folder(out, kind), published.get(kind, 0)
         expected: set[Path] = set()
-        for artefact in all_artefacts(reader, kind, published.get(kind, 0)):
-            for file in project(artefact, reproduction):
-                path = folder / file.path
-                expected.add(path)
-                problem = _problem(path, file)
+        linked: set[Path] = set()
+        for artefact in all_artefacts(reader, kind, upto):
+            for choices in _choices(artefact, reproductions):
+                path = folder / choices[0].path
+                if path.parent not in expected and path.parent.is_symlink():
+                    linked.add(path.parent)
+                expected |= {path, path.parent}
+                problem = "wrong" if path.parent in linked else _problem(path, choices)
                 if problem is not None:
                     yield FileFinding(problem, str(path.relative_to(out)))
-        unpublished = _unpublished(reader, kind, published.get(kind, 0), folder, reproduction)
-        for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-            if not path.is_dir() and path not in expected and path not in unpublished:
+        present = list(_files_below(folder))
+        expected |= _unpublished(reader, kind, upto, folder, reproductions)
+        for path in present:
+            if path not in expected:
                 yield FileFinding("unknown", str(path.relative_to(out)))
+
+
+def _choices(
+    artefact: Artefact, reproductions: Reproductions
+) -> Iterator[tuple[ProjectedFile, ...]]:
+    """Yield each file of an artefact, with the forms that it may have."""
+    ways = [tuple(project(artefact, way)) for way in reproductions.of(artefact)]
+    yield from zip(*ways, strict=True)
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Yield what lies in a sink's folder, without what a publisher keeps there for itself."""
+    own = (folder / STAGING, folder / LOST_AND_FOUND)
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        is_own = any(place in own for place in (path, *path.parents))
+        if is_own or path.name.startswith(STAGING_PREFIX):
+            continue
+        if path.is_symlink() or not path.is_dir():
+            yield path
 
 
 def _unpublished(
@@ -82,31 +115,32 @@ def _unpublished(
     kind: SinkKind,
     published: int,
     folder: Path,
-    reproduction: Reproduction,
+    reproductions: Reproductions,
 ) -> set[Path]:
     """Return paths that a publisher may have written before its mark moved."""
     paths: set[Path] = set()
     after = published
     while artefacts := reader.artefacts(kind, after, STEP_ARTEFACTS_MAX, STEP_BYTES_MAX):
         for artefact in artefacts:
-            paths |= {folder / file.path for file in project(artefact, reproduction)}
+            paths |= {folder / one[0].path for one in _choices(artefact, reproductions)}
             after = artefact.number
     return paths
 
 
-def _problem(path: Path, file: ProjectedFile) -> str | None:
+def _problem(path: Path, choices: tuple[ProjectedFile, ...]) -> str | None:
     try:
         if path.is_symlink() or not path.is_file():
             return "wrong" if path.is_symlink() or path.exists() else "missing"
-        return None if path.read_bytes() == file.data else "wrong"
+        data = path.read_bytes()
     except OSError:
         return "wrong"
+    return None if any(data == file.data for file in choices) else "wrong"
 
 
 def rebuild(
     reader: ArtefactReader,
     out: Path,
-    reproduction: Reproduction,
+    reproductions: Reproductions,
     published: dict[SinkKind, int],
     kinds: Iterable[SinkKind] = KINDS,
 ) -> int:
@@ -116,7 +150,11 @@ def rebuild(
         folder = Folder(out, sink_folder(out, kind))
         folder.prepare()
         for artefact in all_artefacts(reader, kind, published.get(kind, 0)):
-            written += sum(folder.put(file) for file in project(artefact, reproduction))
+            for choices in _choices(artefact, reproductions):
+                path = folder.folder / choices[0].path
+                if path.parent.is_symlink() or _problem(path, choices) is not None:
+                    written += folder.put(choices[0])
+        sync_filesystem(folder.folder)
     make_folder(out)
     sync_filesystem(out)
     return written

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from symfleet import crash
 from symfleet.corpus.durable import io_failure, make_folder, write_file
@@ -22,9 +22,31 @@ class InputReader(Protocol):
         ...
 
 
+POISON: Final = "poison"
+SHOWN_MAX: Final = 1000
+"""Rows that are shown; the ledger has all."""
+
+
+def poison_files(row: WorkRow, reader: InputReader) -> dict[str, bytes]:
+    """Return the files of one row, relative to OUT/poison."""
+    report = {
+        "work_id": row.work_id,
+        "input": row.input_id,
+        "blames": row.blames,
+        "losses": row.losses,
+        "deliveries": row.deliveries,
+        "detail": row.detail,
+    }
+    return {
+        f"{row.work_id}/input": reader.input_bytes(row.input_id),
+        # Last: where the report is, the input is too.
+        f"{row.work_id}/report.json": (json.dumps(report, indent=1) + "\n").encode(),
+    }
+
+
 def project_poison(out: Path, rows: Sequence[WorkRow], reader: InputReader) -> None:
     """Make `poison/<work id>/{input,report.json}` for exactly these rows; others are removed."""
-    folder = out / "poison"
+    folder = out / POISON
     make_folder(folder)
     wanted = {row.work_id: row for row in rows}
     try:
@@ -39,15 +61,6 @@ def project_poison(out: Path, rows: Sequence[WorkRow], reader: InputReader) -> N
         if (place / "report.json").exists():
             continue
         make_folder(place)
-        write_file(place / "input", reader.input_bytes(row.input_id), durable=False)
-        report = {
-            "work_id": row.work_id,
-            "input": row.input_id,
-            "blames": row.blames,
-            "losses": row.losses,
-            "deliveries": row.deliveries,
-            "detail": row.detail,
-        }
-        text = json.dumps(report, indent=1) + "\n"
-        write_file(place / "report.json", text.encode(), durable=False)
+        for name, data in poison_files(row, reader).items():
+            write_file(folder / name, data, durable=False)
         crash.point("poison.written")

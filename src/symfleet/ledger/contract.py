@@ -130,6 +130,11 @@ class EpochRow:
     exit_code: int | None
     leases_recovered: int
     decisions: int
+    command_line: str = ""
+    version: str = ""
+    """Of the symfleet that opened it."""
+    config_toml: str = ""
+    """Its effective configuration: what may change between launches stands here for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +253,10 @@ class LedgerReader(Protocol):
         """Return all edges, packed."""
         ...
 
+    def chain_at(self, decision: int) -> str | None:
+        """Return the hash of a decision, 64 hex digits; None when there is no such decision."""
+        ...
+
     def audit(self) -> Iterator[Finding]:
         """Check everything: pages, digests, ids, chains, sums, states; yield what is wrong."""
         ...
@@ -292,4 +301,8 @@ class Ledger(LedgerReader, TurnLedger, Protocol):
 
     def rearm(self, work_ids: Sequence[WorkId]) -> int:
         """Make poisoned rows pending again with their blames forgotten; return how many."""
+        ...
+
+    def drop_unnamed(self) -> int:
+        """Remove inputs that no row names; return how many."""
         ...

@@ -59,6 +59,25 @@ def is_older_copy(connection: Database, out: Path, path: Path, accept_older: str
     return True
 
 
+def refusal_of_copy(reader: LedgerReader, out: Path) -> IntegrityError | None:
+    """Return why a ledger is not the one that its folder tells of, None when it is."""
+    try:
+        mark = highwater.read_highwater(out)
+    except IntegrityError as error:
+        return error
+    if mark is None:
+        return None
+    status = reader.status()
+    current = highwater.Highwater(
+        campaign=status.campaign.campaign,
+        ledger_incarnation=status.campaign.ledger_incarnation,
+        epoch=status.epochs,
+        decision=status.decisions,
+        chain=reader.chain_at(status.decisions) or "",
+    )
+    return highwater.judge_highwater(mark, current, reader.chain_at(mark.decision), out)
+
+
 def check_after_failure(ledger: LedgerReader, out: Path) -> None:
     """After an I/O error the next start checks everything before it goes on."""
     marker = out / CHECK_FIRST_NAME

@@ -99,6 +99,9 @@ class MemoryLedger(MemoryFrontier, MemoryDecisions, MemoryEnding):
                 pid=request.pid,
                 leases_recovered=recovered,
                 chain=start,
+                command_line=request.command_line,
+                version=request.version,
+                config_toml=request.config_toml,
             )
         )
         if recovered:
@@ -181,6 +184,17 @@ class MemoryLedger(MemoryFrontier, MemoryDecisions, MemoryEnding):
             rearmed += 1
         self._changes += rearmed
         return rearmed
+
+    def drop_unnamed(self) -> int:
+        """Remove inputs that no row names; return how many."""
+        tables = self._tables
+        named = {artefact.input_id for artefact in tables.artefacts}
+        named |= {work.input_id for work in tables.work.values()}
+        unnamed = tables.inputs.keys() - named
+        for input_id in unnamed:
+            del tables.inputs[input_id]
+        self._journal.forget()
+        return len(unnamed)
 
     def checkpoint(self) -> None:
         """Everything until now is durable."""

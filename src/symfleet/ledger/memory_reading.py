@@ -154,6 +154,11 @@ class MemoryReading:
             known.add(known.new_in(unpack_edges(decision.new_edges)))
         return known.packed()
 
+    def chain_at(self, decision: int) -> str | None:
+        """Return the hash of a decision, None when there is no such decision."""
+        decisions = self._tables.decisions
+        return decisions[decision - 1].chain.hex() if 0 < decision <= len(decisions) else None
+
     def audit(self) -> Iterator[Finding]:
         """Check everything; yield what is wrong."""
         yield from self._audit_inputs()
@@ -299,4 +304,7 @@ def _epoch_row(epoch: EpochState) -> EpochRow:
         exit_code=epoch.exit_code,
         leases_recovered=epoch.leases_recovered,
         decisions=epoch.decisions,
+        command_line=epoch.command_line,
+        version=epoch.version,
+        config_toml=epoch.config_toml,
     )

@@ -138,6 +138,9 @@ class EpochState:
     leases_recovered: int
     chain: bytes
     """Hash of the last decision of this epoch's coordinator, or where its chain starts."""
+    command_line: str = ""
+    version: str = ""
+    config_toml: str = ""
     decisions: int = 0
     closed_wall: float | None = None
     reason: str | None = None

@@ -213,6 +213,15 @@ def _go_on_from_older(connection: sqlite3.Connection, out: Path, incarnation: st
     (out / highwater.HIGHWATER_NAME).unlink(missing_ok=True)
 
 
+def check_at_rest(out: Path) -> None:
+    """Refuse files that are no ledger, cut off, or do not belong together, before SQLite looks.
+    Nobody owns the ledger, and this process has it not open (see `database`)."""
+    path = out / LEDGER_NAME
+    if path.exists():
+        check_file(path)
+        check_log_belongs(path, _READ["campaign"])
+
+
 def open_reader(out: Path) -> RowReading:
     """Open a ledger for reading, live or not.
 

@@ -253,6 +253,12 @@ class RowReading:
         with reading(self._where):
             return read_knowledge(self._connection).packed()
 
+    def chain_at(self, decision: int) -> str | None:
+        """Return the hash of a decision, None when there is no such decision."""
+        with reading(self._where):
+            row = self._connection.execute(_SQL["chain_at"], (decision,)).fetchone()
+            return None if row is None else row[0].hex()
+
     def audit(self) -> Iterator[Finding]:
         """Check everything; yield what is wrong."""
         with reading(self._where):
@@ -261,22 +267,8 @@ class RowReading:
     # ---- parts ----------------------------------------------------------------------------------
 
     def _epochs(self, first: Epoch) -> tuple[EpochRow, ...]:
-        return tuple(
-            EpochRow(
-                epoch=Epoch(epoch),
-                opened_wall=opened,
-                closed_wall=closed,
-                host=host,
-                pid=pid,
-                reason=reason,
-                exit_code=code,
-                leases_recovered=recovered,
-                decisions=decisions,
-            )
-            for epoch, opened, closed, host, pid, reason, code, recovered, decisions in (
-                self._connection.execute(_SQL["epochs"], (first,)).fetchall()
-            )
-        )
+        rows = self._connection.execute(_SQL["epochs"], (first,)).fetchall()
+        return tuple(EpochRow(Epoch(epoch), *rest) for epoch, *rest in rows)
 
     def _sums(self, epoch: Epoch) -> _Sums:
         now: Counter[str] = Counter()

@@ -13,6 +13,7 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.corpus.durable import io_failure, write_file
+from symfleet.ledger.contract import LedgerStatus
 from symfleet.observe.report import Report
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9 ._,:%/+-]")
@@ -20,6 +21,35 @@ PLOT_HEADER: Final = (
     "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs, map_size,"
     " saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found\n"
 )
+
+STATS_COUNTS: Final = (
+    *("execs_done", "corpus_count", "corpus_imported", "saved_crashes", "saved_hangs"),
+    "edges_found",
+)
+"""Fields of fuzzer_stats that are sums over decisions."""
+PLOT_COUNTS: Final = {
+    "corpus_count": 3,
+    "saved_crashes": 7,
+    "saved_hangs": 8,
+    "execs_done": 11,
+    "edges_found": 12,
+}
+"""Sums over decisions in a line of plot_data: the field of fuzzer_stats, and the column."""
+
+
+def afl_counts(status: LedgerStatus) -> dict[str, int] | None:
+    """Return what the ledger says of these fields; None while there is nothing to show."""
+    total = status.total
+    if total.target_runs == 0 or status.corpus == 0:
+        return None
+    return {
+        "execs_done": total.target_runs,
+        "corpus_count": status.corpus,
+        "corpus_imported": total.external_inputs,
+        "saved_crashes": total.crashes,
+        "saved_hangs": total.hangs,
+        "edges_found": total.edges,
+    }
 
 
 def safe_value(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from symfleet import crash
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.durable import write_file
-from symfleet.corpus.poison import project_poison
+from symfleet.corpus.poison import SHOWN_MAX, project_poison
 from symfleet.ledger.contract import LedgerReader, LedgerStatus
 from symfleet.observe.afl import AflFiles
 from symfleet.observe.rates import Rate
@@ -28,7 +28,6 @@ from symfleet.protocol.coordinator_view import CoordinatorView
 from symfleet.types import WorkState
 
 AFL_PERIOD_S: Final = 5.0
-POISON_SHOWN_MAX: Final = 1000
 
 
 def earlier_time_s(out: Path, ledger: LedgerReader) -> float:
@@ -95,7 +94,7 @@ class StatusWriter:
     def _show_poison(self, status: LedgerStatus, ledger: LedgerReader) -> None:
         poisoned = status.states.get(WorkState.POISONED, 0)
         if poisoned != self._poisoned:
-            rows = ledger.work_rows(WorkState.POISONED, POISON_SHOWN_MAX)
+            rows = ledger.work_rows(WorkState.POISONED, SHOWN_MAX)
             project_poison(self._out, rows, ledger)
             self._poisoned = poisoned
 

@@ -74,6 +74,14 @@ class SeveralWriters:
         """Re-arm at the root."""
         return self.root.rearm(work_ids)
 
+    def drop_unnamed(self) -> int:
+        """Drop at the root."""
+        return self.root.drop_unnamed()
+
+    def chain_at(self, decision: int) -> str | None:
+        """Read at the root."""
+        return self.root.chain_at(decision)
+
     def access(self) -> LedgerAccess | None:
         """Return what others attach with."""
         return self.root.access()

@@ -18,7 +18,8 @@ FROM standing
 SELECT e.epoch, e.opened_wall, e.closed_wall, e.host, e.pid, e.reason, e.exit_code,
     e.leases_recovered,
     coalesce((SELECT CAST(sum(c.amount) AS BIGINT) FROM counters AS c
-        WHERE c.epoch = e.epoch AND c.name = 'executed'), 0)
+        WHERE c.epoch = e.epoch AND c.name = 'executed'), 0),
+    e.command_line, e.version, e.config_toml
 FROM epochs AS e WHERE e.epoch >= ? ORDER BY e.epoch
 
 -- name: last_epoch
@@ -40,6 +41,9 @@ SELECT coordinator, acknowledged, total, missing FROM acks WHERE epoch = ?
 
 -- name: last_decision
 SELECT decision, chain, epoch FROM decisions ORDER BY decision DESC LIMIT 1
+
+-- name: chain_at
+SELECT chain FROM decisions WHERE decision = ?
 
 -- name: last_artefact
 SELECT coalesce(max(artefact), 0) FROM artefacts
