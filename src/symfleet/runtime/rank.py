@@ -200,7 +200,7 @@ def _be_worker(introduction: Introduction, transport: MpiTransport, clock: Clock
     from symfleet.protocol.worker import Worker
     from symfleet.runtime.notes import NoteLog
     from symfleet.runtime.places import rank_places
-    from symfleet.runtime.worker_loop import WorkerLoop
+    from symfleet.runtime.worker_loop import WorkerLoop, start_clients
 
     machine = Worker(
         WorkerSetup(
@@ -227,10 +227,10 @@ def _be_worker(introduction: Introduction, transport: MpiTransport, clock: Clock
             transport,
             clock,
             introduction.knobs,
-            work_dir=places.work,
-            log_dir=places.out / "logs",
-            env=inherited_environment(),
-            log=NoteLog(places.out, name, introduction.output, introduction.epoch),
+            start_clients(
+                transport.rank, places.work, places.out / "logs", inherited_environment()
+            ),
+            NoteLog(places.out, name, introduction.output, introduction.epoch),
         )
         signal.signal(signal.SIGTERM, lambda *_: loop.drain("SIGTERM"))
         leave = loop.run()

@@ -8,9 +8,9 @@ it: executors have PDEATHSIG, and orphans of executors are adopted and ended her
 from __future__ import annotations
 
 import select
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final, Protocol, assert_never
 
 from symfleet import crash
 from symfleet.clock import Clock
@@ -43,6 +43,48 @@ _FLUSH_LOST_S: Final = 0.5
 """Last words to a coordinator that does not answer, perhaps because this host is cut off."""
 
 
+class Executor(Protocol):
+    """One life of an executor, as the loop sees it (see `ExecutorClient`)."""
+
+    slot: int
+
+    @property
+    def pid(self) -> int | None: ...
+
+    @property
+    def is_gone(self) -> bool: ...
+
+    def filenos(self) -> list[int]: ...
+
+    def run(self, item: RunItem) -> None: ...
+
+    def tell(self, edges: bytes) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def poll(self) -> list[WorkerEvent]: ...
+
+    def close(self) -> None: ...
+
+
+StartClient = Callable[[StartExecutor], Executor]
+
+
+def start_clients(rank: int, work_dir: Path, log_dir: Path, env: Mapping[str, str]) -> StartClient:
+    """Return what starts the executors of a rank: their private folders below `work_dir`, their
+    words in `log_dir`, their environment."""
+
+    def start(action: StartExecutor) -> Executor:
+        return ExecutorClient(
+            action,
+            work_dir=work_dir / f"{rank}-{action.slot}",
+            log=log_dir / f"executor-{rank}-{action.slot}.log",
+            env=env,
+        )
+
+    return start
+
+
 class WorkerLoop:
     """Runs one worker rank until its machine leaves."""
 
@@ -52,22 +94,16 @@ class WorkerLoop:
         transport: Transport,
         clock: Clock,
         knobs: Knobs,
-        *,
-        work_dir: Path,
-        log_dir: Path,
-        env: Mapping[str, str],
+        start_client: StartClient,
         log: NoteLog,
     ) -> None:
-        """`work_dir`: private folder for the executors' files. `env`: their environment."""
         self._machine = machine
         self._transport = transport
         self._clock = clock
         self._knobs = knobs
-        self._work_dir = work_dir
-        self._log_dir = log_dir
-        self._env = env
+        self._start_client = start_client
         self._log = log
-        self._clients: dict[int, ExecutorClient] = {}
+        self._clients: dict[int, Executor] = {}
         self._events: list[WorkerEvent] = []
         self._pace = Pace()
         self._look_at = 0.0
@@ -138,7 +174,7 @@ class WorkerLoop:
         for client in {id(by_descriptor[fd]): by_descriptor[fd] for fd in ready}.values():
             self._events += self._poll(client)
 
-    def _poll(self, client: ExecutorClient) -> list[WorkerEvent]:
+    def _poll(self, client: Executor) -> list[WorkerEvent]:
         events = client.poll()
         if crash.is_armed() and any(isinstance(event, ExecutionDone) for event in events):
             crash.point("worker.result")
@@ -192,12 +228,7 @@ class WorkerLoop:
         if older is not None:
             older.close()
         crash.point("worker.start_executor")
-        self._clients[action.slot] = ExecutorClient(
-            action,
-            work_dir=self._work_dir / f"{self._transport.rank}-{action.slot}",
-            log=self._log_dir / f"executor-{self._transport.rank}-{action.slot}.log",
-            env=self._env,
-        )
+        self._clients[action.slot] = self._start_client(action)
         crash.point("executor.started")
 
     def _run(self, action: RunItem) -> None:

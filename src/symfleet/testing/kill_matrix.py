@@ -1,0 +1,357 @@
+"""The kill matrix: a process is killed at every crash point, and what comes afterwards is judged.
+
+    python -m symfleet.testing.kill_matrix [--pairs] [--only WORDS]
+
+Theory of operation. A first life of each scene (`kill_scenes`) only counts: it tells which points
+are passed where, and how often. A *case* is one of these passages, up to the third at a place: a
+forked process lives until it is killed there. Then the scene is looked at (audit, nothing decided
+is lost, nothing is published that was not decided), the campaign is opened again, dies at a point
+of its recovery, is looked at, and so on; the last life is left alone. In the end everything must be
+as in the life that nobody disturbed, and nothing that had been decided may have been run again.
+
+Where a rank can die alone (it is not the root, and has nothing durable), that is a case, too.
+Prints one line of JSON; exits with 1 when anything is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from symfleet import crash
+from symfleet.testing.kill_scenes import ROOT, Keeping, Mischief, Result, Scene
+from symfleet.testing.one_process import RankDied
+from symfleet.types import WorkState
+
+OCCURRENCES: Final = 3
+_LIFE_S: Final = 60
+"""A life that takes longer is stuck: SIGALRM ends it."""
+_ENDED: Final = (0, 2)
+"""A life that got through; 2: faults were counted, which these scenes have by themselves."""
+_RECOVERIES: Final = 2
+"""How often a case dies again, unless all pairs are asked for."""
+_BY_ITSELF: Final = {
+    "blames": 1,
+    "id_mismatches": 1,
+    "invalid_results": 1,
+    "projection_repaired": 1,
+    "slots_reborn": 1,
+}
+"""What these campaigns count without any kill."""
+_BY_DEATH: Final = {"leases_recovered": 99, "redone_decisions": 99}
+_BY_LONELY_DEATH: Final = {"slots_recovered": 9, "slots_reborn": 9}
+
+Profile = Mapping[tuple[str, str], int]
+"""(place, label) -> passages, in the order of the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Where somebody dies first."""
+
+    scene: str
+    place: str
+    label: str
+    occurrence: int
+    alone: bool
+    """Whether that rank dies alone; else the whole process does."""
+
+    def __str__(self) -> str:
+        who = f"rank {self.place} alone" if self.alone else f"at rank {self.place}"
+        return f"{self.scene}: {self.label} {self.occurrence} {who}"
+
+    @property
+    def spec(self) -> str:
+        """What arms it."""
+        return f"{self.label}:{self.occurrence}:kill:{self.place}"
+
+
+@dataclass(slots=True)
+class Report:
+    """What the matrix came to."""
+
+    cases: int = 0
+    deaths: int = 0
+    deaths_in_recovery: int = 0
+    labels: dict[str, int] = field(default_factory=dict)
+    """Label -> how often somebody died there."""
+    passed: list[str] = field(default_factory=list)
+    """Labels that were passed by a life that counted."""
+    violations: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+# ---- scenes -------------------------------------------------------------------------------------
+
+
+class Kind:
+    """A scene that can be made again and again, and what it comes to undisturbed."""
+
+    def __init__(self, name: str, folder: Path, make: Callable[[Path], Scene]) -> None:
+        """Live it once, counting; `folder` is for all its copies."""
+        self.name = name
+        self.calm = make(folder / f"{name}-calm")
+        self._folder = folder
+        self._make = make
+        self._serial = 0
+        self.calm.make()
+        self.profile = counted(self.calm, "")
+        self.expected: Result = self.calm.result()
+        again = self.fresh()
+        death = Counter({label: n for (place, label), n in self.profile.items() if place == ROOT})
+        middle = "decide.committed" if death["decide.committed"] > 2 else "copy.batch"
+        if death[middle]:
+            assert die(again, f"{middle}:2:kill:{ROOT}") == -signal.SIGKILL
+        self.recovery = [label for place, label in counted(again, "") if place == ROOT]
+        """Points of a life that follows a death, in their order."""
+        self.drop(again)
+
+    def fresh(self) -> Scene:
+        """Return a scene in which nothing has happened."""
+        self._serial += 1
+        scene = self._make(self._folder / f"{self.name}-{self._serial}")
+        scene.make()
+        return scene
+
+    def copy(self, scene: Scene) -> Scene:
+        """Return a scene in which the same has happened."""
+        self._serial += 1
+        folder = self._folder / f"{self.name}-{self._serial}"
+        shutil.copytree(scene.folder, folder)
+        return self._make(folder)
+
+    @staticmethod
+    def drop(scene: Scene) -> None:
+        """Forget a scene."""
+        shutil.rmtree(scene.folder)
+
+    def cases(self, elsewhere: set[tuple[str, str]]) -> Iterator[Case]:
+        """Yield the cases whose (label, role) no other scene has; they are added to these."""
+        seen = set(elsewhere)
+        for (place, label), passages in self.profile.items():
+            role = self.calm.role(place)
+            if (label, role) in seen:
+                continue
+            elsewhere.add((label, role))
+            if place != self.calm.first_of(role):
+                continue
+            for occurrence in range(1, min(OCCURRENCES, passages) + 1):
+                yield Case(self.name, place, label, occurrence, alone=False)
+                if place != ROOT:
+                    yield Case(self.name, place, label, occurrence, alone=True)
+
+
+def kinds(folder: Path) -> Sequence[Kind]:
+    """Make all scenes below a folder."""
+    alone = Kind("campaign", folder, Scene)
+    shared = Kind(
+        "coordinators", folder, lambda place: Scene(place, coordinators=2, mischief=_PAUSING)
+    )
+    poisoned = Kind("poison", folder, lambda place: Scene(place, mischief=_DEADLY))
+    keeping = Kind("keeping", folder, lambda place: Keeping(place, alone.calm))
+    return alone, shared, poisoned, keeping
+
+
+_PAUSING: Final = Mischief(pausing=5)
+_DEADLY: Final = Mischief(deadly=7)
+
+
+# ---- lives --------------------------------------------------------------------------------------
+
+
+def in_child(what: Callable[[], int], log: Path) -> int:
+    """Run something in a forked process; return its exit code, negative for a signal."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            signal.alarm(_LIFE_S)
+            descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            os.dup2(descriptor, 1)
+            os.dup2(descriptor, 2)
+            code = what()
+        except BaseException:  # noqa: BLE001 - the border of the process
+            os.write(2, traceback.format_exc().encode())
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def die(scene: Scene, spec: str, *, alone: bool = False) -> int:
+    """Live until somebody dies; return how the process ended."""
+
+    def kill() -> None:
+        if alone:
+            raise RankDied
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def life() -> int:
+        crash.arm(spec, scene.place, kill)
+        return scene.live()
+
+    return in_child(life, scene.folder / "life.log")
+
+
+def counted(scene: Scene, spec: str) -> Profile:
+    """Live to the end; return which points were passed."""
+    told = scene.folder / "passages"
+
+    def life() -> int:
+        passages = crash.count(scene.place)
+        code = scene.live()
+        told.write_text(json.dumps([[*key, n] for key, n in passages.items()]))
+        return code
+
+    code = in_child(life, scene.folder / "life.log")
+    assert code in _ENDED, f"{spec}: {code}: {said(scene)}"
+    assert scene.look() == []
+    return {(place, label): n for place, label, n in json.loads(told.read_text())}
+
+
+def said(scene: Scene) -> str:
+    """Return what the lives of a scene have said."""
+    log = scene.folder / "life.log"
+    return log.read_text("utf-8", "replace")[-4000:] if log.exists() else ""
+
+
+# ---- judging ------------------------------------------------------------------------------------
+
+
+class Matrix:
+    """Runs cases and keeps the report."""
+
+    def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self.report = Report()
+        self.kinds = {kind.name: kind for kind in kinds(folder)}
+        taken: set[tuple[str, str]] = set()
+        self.cases = [case for kind in self.kinds.values() for case in kind.cases(taken)]
+        passed = {label for kind in self.kinds.values() for _, label in kind.profile}
+        passed |= {label for kind in self.kinds.values() for label in kind.recovery}
+        self.report.passed = sorted(passed)
+        self._hits: Counter[str] = Counter()
+
+    def run(self, case: Case, number: int, *, pairs: bool) -> None:
+        """Run one case. `number` turns the points at which it dies again."""
+        kind = self.kinds[case.scene]
+        scene = kind.fresh()
+        try:
+            wrong = self._die(scene, case.spec, alone=case.alone)
+            if pairs:
+                for label in kind.recovery:
+                    copy = kind.copy(scene)
+                    wrong += [f"then {label}: {one}" for one in self._recover(kind, copy, [label])]
+                    kind.drop(copy)
+            else:
+                points = kind.recovery
+                again = [
+                    points[(number * _RECOVERIES + n) % len(points)] for n in range(_RECOVERIES)
+                ]
+                wrong += self._recover(kind, scene, again, alone=case.alone)
+        finally:
+            if not pairs:
+                kind.drop(scene)
+        self.report.cases += 1
+        self._note(case, wrong)
+
+    def _note(self, case: Case, wrong: Sequence[str]) -> None:
+        for one in wrong:
+            self._tell(f"{case}: {one}")
+            self.report.violations.append(f"{case}: {one}")
+        self.report.labels = dict(self._hits)
+
+    def _die(self, scene: Scene, spec: str, *, alone: bool) -> list[str]:
+        """Die for the first time; return what is wrong then."""
+        code = die(scene, spec, alone=alone)
+        if code != (-signal.SIGKILL) and not (alone and code in _ENDED):
+            return [f"it ended with {code}: {said(scene)}"]
+        if f"crash point {spec.partition(':')[0]}: kill" not in said(scene):
+            return [f"nobody died: {said(scene)}"]
+        self.report.deaths += 1
+        self._hits[spec.partition(":")[0]] += 1
+        return scene.look()
+
+    def _recover(
+        self, kind: Kind, scene: Scene, labels: Sequence[str], *, alone: bool = False
+    ) -> list[str]:
+        """Die again at each of these points, then live to the end; return what is wrong."""
+        wrong: list[str] = []
+        for label in labels:
+            code = die(scene, f"{label}:1:kill:{ROOT}")
+            if code == -signal.SIGKILL:
+                self.report.deaths_in_recovery += 1
+                self._hits[label] += 1
+            elif code not in _ENDED:
+                wrong.append(
+                    f"the life that was to die at {label} ended with {code}: {said(scene)}"
+                )
+            wrong += [f"after {label}: {one}" for one in scene.look()]
+        code = die(scene, "")
+        if code not in _ENDED:
+            return [*wrong, f"the last life ended with {code}: {said(scene)}"]
+        allowed = Counter(_BY_ITSELF | _BY_DEATH)
+        if alone:
+            allowed.update(_BY_LONELY_DEATH)
+        if kind.expected.states.get(WorkState.POISONED):
+            allowed["blames"] += 3
+        return [*wrong, *scene.look(), *scene.result().wrong(kind.expected, allowed)]
+
+
+def run(
+    folder: Path,
+    tell: Callable[[str], None],
+    *,
+    pairs: bool = False,
+    only: str = "",
+    part: tuple[int, int] = (0, 1),
+) -> Report:
+    """Run the matrix below an empty folder. `part`: (which, of how many)."""
+    began = time.monotonic()
+    matrix = Matrix(folder, tell)
+    chosen = [case for case in matrix.cases if only in str(case)][part[0] :: part[1]]
+    for number, case in enumerate(chosen):
+        matrix.run(case, number, pairs=pairs)
+    matrix.report.seconds = round(time.monotonic() - began, 3)
+    return matrix.report
+
+
+def in_memory() -> str | None:
+    """Return a folder in memory: nothing here needs a disk. None: there is none."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+
+
+def main() -> int:
+    """Print the report; exit with 1 when anything is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", action="store_true", help="die at each point of each recovery")
+    parser.add_argument("--only", default="", help="words that a case must hold")
+    parser.add_argument("--part", default="0/1", help="WHICH/HOW-MANY of the cases")
+    options = parser.parse_args()
+    which, _, many = options.part.partition("/")
+    with tempfile.TemporaryDirectory(prefix="symfleet-kills-", dir=in_memory()) as name:
+        report = run(
+            Path(name),
+            lambda line: print(line, file=sys.stderr, flush=True),
+            pairs=options.pairs,
+            only=options.only,
+            part=(int(which), int(many)),
+        )
+    sys.stdout.write(json.dumps(asdict(report)) + "\n")
+    return int(bool(report.violations))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
