@@ -15,10 +15,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let a change be judged by the same examples every time; the long tests draw new ones."""
-    hypothesis.settings.register_profile("change", derandomize=True, database=None)
-    if not config.getoption("--long"):
-        hypothesis.settings.load_profile("change")
+    """Let a change be judged by the same examples every time; the long tests draw new ones. How
+    long an example takes on a busy machine says nothing."""
+    patient = hypothesis.settings(
+        deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    hypothesis.settings.register_profile("long", patient)
+    hypothesis.settings.register_profile("change", patient, derandomize=True, database=None)
+    hypothesis.settings.load_profile("long" if config.getoption("--long") else "change")
 
 
 def _starts_jobs(item: pytest.Item) -> bool:

@@ -234,3 +234,13 @@ def _read_quantity(name: str, raw: str, knob: Knob, where: str) -> int | float:
             raise refusal(name, raw, knob, where)
         return int(scaled)
     return float(scaled)
+
+
+class Checked:
+    """A group of settings: validates every field against its knob."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for item in dataclasses.fields(self):  # type: ignore[arg-type]
+            check_value(item.name, getattr(self, item.name), item.metadata["knob"])

@@ -1,4 +1,4 @@
-"""Everything that can be set, in six groups.
+"""Everything that can be set, in six groups; two have modules of their own.
 
 Units stand in the names. Constructors validate: a value outside its range, a boolean in place of a
 number, infinity or NaN raise UserError with the name and the allowed range.
@@ -7,18 +7,27 @@ number, infinity or NaN raise UserError with the name and the allowed range.
 from __future__ import annotations
 
 import dataclasses
-import os
 from dataclasses import dataclass, field
 from typing import Final
 
-from symfleet.config.hosts import parse_hosts
-from symfleet.config.knob import Kind, check_value, choice, count, number, switch, text, words
+from symfleet.config.knob import Checked, choice, count, number, switch, text, words
 from symfleet.config.ledger_address import check_ledger
+from symfleet.config.resources import Resources
+from symfleet.config.target import INPUT_MARK, Limits, Target
 from symfleet.errors import UserError
 from symfleet.types import Keep
 
-INPUT_MARK: Final = "@@"
-"""Stands for the path of the input in a target's arguments, as in AFL++."""
+__all__ = [
+    "INPUT_MARK",
+    "SOLVER_MARGIN_S",
+    "Advanced",
+    "CampaignConfig",
+    "Limits",
+    "Output",
+    "Resources",
+    "Stop",
+    "Target",
+]
 
 _DAY_S: Final = 86_400
 
@@ -26,286 +35,8 @@ SOLVER_MARGIN_S: Final = 10
 """By how much the silence limit must exceed the longest wall-clock solver budget."""
 
 
-class _Checked:
-    """Validates every field of a group against its knob."""
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        for item in dataclasses.fields(self):  # type: ignore[arg-type]
-            check_value(item.name, getattr(self, item.name), item.metadata["knob"])
-
-
 @dataclass(frozen=True, slots=True)
-class Target(_Checked):
-    """What is explored and by which engine."""
-
-    argv: tuple[str, ...] = words(
-        "The program and its arguments, after `--`; `@@` stands for the input's path, without it"
-        " the input comes on standard input.",
-        kind=Kind.COMMAND,
-        fixed=True,
-        hidden=True,
-    )
-    seed_paths: tuple[str, ...] = words(
-        "Folder or file with seeds; may be given several times.",
-        short="-i",
-        basic=True,
-        is_path=True,
-    )
-    keep: str = choice(
-        "novel",
-        [keep.value for keep in Keep],
-        "Which children are executed too: those with new coverage, or all (a finite program is then"
-        " explored to exhaustion).",
-        basic=True,
-        fixed=True,
-    )
-    engine: str = choice(
-        "embedded",
-        ["embedded", "symcc", "command"],
-        "What executes an input: the own engine, a binary of a SymCC-compatible compiler, or any"
-        " program.",
-        basic=True,
-        fixed=True,
-    )
-    engine_command: tuple[str, ...] = words(
-        "With `--engine command`: the program that turns one input into new ones.",
-        kind=Kind.COMMAND,
-        fixed=True,
-    )
-    input_mode: str = choice(
-        "auto",
-        ["auto", "file", "stdin"],
-        "How the target gets its input; `auto` is `file` when an argument holds `@@`.",
-        fixed=True,
-    )
-    env: tuple[str, ...] = words("Variable for the target, NAME=VALUE; may be given several times.")
-
-    def __post_init__(self) -> None:
-        # No super(): `slots=True` makes a second class, which zero-argument super() does not know.
-        _Checked.__post_init__(self)
-        for pair in self.env:
-            if pair.find("=") < 1:
-                raise UserError(
-                    f"env cannot hold {pair!r}",
-                    where="env",
-                    why="each entry must be NAME=VALUE",
-                    hint="for example --env LANG=C",
-                )
-        if self.engine == "command" and not self.engine_command:
-            raise UserError(
-                "the engine `command` has no command",
-                where="engine_command",
-                why="`--engine command` runs a program of yours for each input",
-                hint="add --engine-command 'program @@'",
-            )
-        if self.input_mode == "file" and self.argv and not self._has_mark:
-            raise UserError(
-                "the target would never see its input",
-                where=" ".join(self.argv),
-                why=f"input_mode is `file` but no argument holds {INPUT_MARK}",
-                hint=f"put {INPUT_MARK} where the input's path belongs, or use --input-mode stdin",
-            )
-
-    @property
-    def _has_mark(self) -> bool:
-        return any(INPUT_MARK in word for word in self.argv)
-
-    @property
-    def effective_input_mode(self) -> str:
-        """`file` or `stdin`."""
-        if self.input_mode != "auto":
-            return self.input_mode
-        return "file" if self._has_mark else "stdin"
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """`env` as a map; the last one of a name wins."""
-        return dict(pair.split("=", 1) for pair in self.env)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits(_Checked):
-    """Limits of one execution. All belong to the campaign, because they change what it yields."""
-
-    wall_ms: int = count(
-        1000,
-        1,
-        3_600_000,
-        "Wall time of one run of the target; beyond it the run is a hang.",
-        unit="ms",
-        fixed=True,
-        basic=True,
-    )
-    cpu_ms: int = count(
-        10_000, 1, 3_600_000, "CPU time of one run of the target.", unit="ms", fixed=True
-    )
-    rss_mib: int = count(
-        2048,
-        16,
-        1_048_576,
-        "Resident memory of one run of the target.",
-        unit="mib",
-        fixed=True,
-        basic=True,
-    )
-    output_kib: int = count(
-        1024,
-        1,
-        1_048_576,
-        "What one run of the target may write to files and pipes.",
-        unit="kib",
-        fixed=True,
-    )
-    open_files: int = count(
-        256, 8, 1_048_576, "Files that the target may hold open at once.", fixed=True
-    )
-    rows: int = count(
-        4_000_000, 1000, 2**31, "Rows of the expression table of one execution.", fixed=True
-    )
-    events: int = count(1_000_000, 100, 2**31, "Branch events of one execution.", fixed=True)
-    solver_rlimit: int = count(
-        2_000_000, 1000, 2**32 - 1, "Counted solver units that one query may spend.", fixed=True
-    )
-    solver_ms: int = count(
-        10_000,
-        0,
-        3_600_000,
-        "Wall time that one query may take; 0 sets none.",
-        unit="ms",
-        fixed=True,
-    )
-    goals: int = count(20_000, 1, 2**31, "Branches that one execution may try to flip.", fixed=True)
-    execution_ms: int = count(
-        60_000,
-        0,
-        86_400_000,
-        "Wall time of one execution with all its queries and candidates; 0 sets none.",
-        unit="ms",
-        fixed=True,
-    )
-
-
-_SLOTS_PER_COORDINATOR: Final = 90
-"""What one coordinator serves well; measured in docs/explanation/scale.md."""
-_SLOTS_PER_COORDINATOR_MIN: Final = 3
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0))
-
-
-@dataclass(frozen=True, slots=True)
-class Resources(_Checked):
-    """How much of which machines is used."""
-
-    jobs: int | None = count(
-        None,
-        1,
-        1024,
-        "How many inputs are executed at the same time.",
-        short="-j",
-        basic=True,
-        derived="the number of usable cores",
-    )
-    slots_per_worker: int = count(8, 1, 64, "Slots that one worker process drives.")
-    coordinators: int | None = count(
-        None,
-        1,
-        64,
-        "How many processes hand out work; each needs three slots at least.",
-        derived="auto: one for about 90 slots",
-    )
-    hosts: str = text(
-        "",
-        "Hosts that execute inputs, and how many each at the same time: NAME:SLOTS,NAME:SLOTS. This"
-        " host has the campaign in any case, and executes when it is named.",
-        derived="this host",
-        basic=True,
-    )
-    hostfile: str = text(
-        "",
-        "File with a line `NAME slots=SLOTS` for each host, instead of `--hosts`.",
-        is_path=True,
-        basic=True,
-    )
-    ssh: tuple[str, ...] = words(
-        "Command that runs another on a host, called with the host and a command line.",
-        kind=Kind.COMMAND,
-        derived="ssh that asks no questions",
-    )
-    network: str = text(
-        "",
-        "Network that the hosts use among each other: names of interfaces or addresses with a"
-        " prefix length (10.1.0.0/16), separated by commas.",
-        derived="every network that two hosts share",
-    )
-    host_retry_s: float = number(
-        15.0,
-        1,
-        86_400,
-        "How often a host that was lost is asked whether it is back, while slots are missing.",
-        unit="s",
-    )
-
-    def __post_init__(self) -> None:
-        _Checked.__post_init__(self)
-        there = sum(host.slots for host in parse_hosts(self.hosts))
-        if self.hosts and not self.hostfile and self.jobs is not None and self.jobs > there:
-            raise UserError(
-                f"jobs cannot be {self.jobs}",
-                where="hosts",
-                why=f"the hosts have {there} slots together",
-                hint="add hosts or raise their slots, or leave --jobs away",
-            )
-
-    @property
-    def slots(self) -> int:
-        """Number of slots of the campaign."""
-        if self.jobs is not None:
-            return self.jobs
-        return sum(host.slots for host in parse_hosts(self.hosts)) or _usable_cores()
-
-    @property
-    def coordinator_count(self) -> int:
-        """Number of coordinators, the root's among them."""
-        if self.coordinators is not None:
-            return self.coordinators
-        return max(1, round(self.slots / _SLOTS_PER_COORDINATOR))
-
-    def require_slots(self) -> None:
-        """Raise UserError when there are more coordinators than the slots are worth."""
-        count = self.coordinator_count
-        needed = _SLOTS_PER_COORDINATOR_MIN * count
-        if count > 1 and self.slots < needed:
-            raise UserError(
-                f"coordinators cannot be {count}",
-                where="coordinators",
-                why=f"each needs {_SLOTS_PER_COORDINATOR_MIN} slots at least, and there are"
-                f" {self.slots}",
-                hint=f"raise --jobs to {needed} or lower --coordinators to"
-                f" {max(1, self.slots // _SLOTS_PER_COORDINATOR_MIN)}",
-            )
-
-    @property
-    def ranks(self) -> int:
-        """Number of MPI processes."""
-        return self.coordinator_count + len(self.slots_by_worker)
-
-    @property
-    def slots_by_worker(self) -> tuple[int, ...]:
-        """Slots of each worker rank: as even as can be, two ranks at least for two slots, and as
-        many for each coordinator."""
-        slots, coordinators = self.slots, self.coordinator_count
-        workers = max(-(-slots // self.slots_per_worker), min(2, slots))
-        workers = -(-workers // coordinators) * coordinators
-        small, larger = divmod(slots, workers)
-        return tuple(small + (index < larger) for index in range(workers))
-
-
-@dataclass(frozen=True, slots=True)
-class Stop(_Checked):
+class Stop(Checked):
     """When a launch ends. A stopped campaign keeps its frontier: `resume` goes on."""
 
     max_time_s: float | None = number(
@@ -358,7 +89,7 @@ class Stop(_Checked):
 
 
 @dataclass(frozen=True, slots=True)
-class Output(_Checked):
+class Output(Checked):
     """Where everything goes and what is shown."""
 
     out_dir: str = text(
@@ -397,12 +128,12 @@ class Output(_Checked):
     )
 
     def __post_init__(self) -> None:
-        _Checked.__post_init__(self)
+        Checked.__post_init__(self)
         check_ledger(self.ledger)
 
 
 @dataclass(frozen=True, slots=True)
-class Advanced(_Checked):
+class Advanced(Checked):
     """Knobs of the protocol. The defaults fit; each exists to be measured."""
 
     protocol_retries: int = count(
@@ -458,6 +189,10 @@ class Advanced(_Checked):
     )
     accept_older_ledger: bool = switch(
         "Go on from a ledger that is older than what the folder has seen."
+    )
+    accept_new_target: bool = switch(
+        "Go on although the target, its arguments, its limits or the engine changed: every input of"
+        " the corpus is executed again, and coverage counts anew."
     )
 
 
