@@ -40,8 +40,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--pause", type=float, default=0.05, help="seconds that an item sleeps")
     parser.add_argument("--slots", type=int, default=4)
     parser.add_argument("--coordinators", type=int, default=1)
-    parser.add_argument("--cheap", type=int, default=1, help="cheap faults for each dear one")
+    parser.add_argument("--cheap", type=int, default=2, help="cheap faults for each dear one")
     parser.add_argument("--steady", type=int, default=3, help="every n-th campaign keeps its root")
+    parser.add_argument("--keep", action="store_true", help="keep the folder in any case")
     parser.add_argument("--folder", type=Path, help="where the soak works (default: a new one)")
     parser.add_argument("--json", type=Path, help="where the result goes")
     return parser.parse_args()
@@ -60,6 +61,7 @@ def soak(options: argparse.Namespace, folder: Path) -> SoakRecord:
         coordinators=options.coordinators,
         cheap=options.cheap,
         steady=options.steady,
+        keep=options.keep,
     )
     return Soak(plan, Graph(program, options.nodes, options.pause), folder).run()
 
@@ -84,7 +86,7 @@ def main() -> int:
     path.write_text(json.dumps(result, indent=1) + "\n")
     wrong = list(record.violations)
     print(f"{record.faults} faults, {record.decided} decided, wrong: {wrong}: {path}")
-    if not wrong:
+    if not wrong and not options.keep:
         shutil.rmtree(folder)
     return 1 if wrong else 0
 

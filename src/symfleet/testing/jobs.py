@@ -63,7 +63,7 @@ def until(what: str, condition: Callable[[], bool], within_s: float) -> None:
         time.sleep(_POLL_S)
 
 
-def _stat(pid: int) -> tuple[int, int, str] | None:
+def status_of(pid: int) -> tuple[int, int, str] | None:
     """Return (parent, start time in ticks, state) of a process; None when it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -96,7 +96,7 @@ def descendants(pid: int) -> Iterator[int]:
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            status = _stat(int(entry.name))
+            status = status_of(int(entry.name))
             if status is not None and status[2] != "Z":
                 children.setdefault(status[0], []).append(int(entry.name))
     queue = list(children.get(pid, []))
@@ -205,7 +205,7 @@ class Job:
         found = [self._member(self.pid, Role.LAUNCHER)]
         roles = {self.pid: Role.LAUNCHER}
         for pid in descendants(self.pid):
-            status = _stat(pid)
+            status = status_of(pid)
             if status is None:
                 continue
             role = self._role(pid, roles.get(status[0]))
@@ -222,7 +222,7 @@ class Job:
 
     @staticmethod
     def _member(pid: int, role: Role) -> Member | None:
-        status = _stat(pid)
+        status = status_of(pid)
         return None if status is None else Member(pid, role, status[1])
 
     def _role(self, pid: int, parent: Role | None) -> Role | None:
@@ -263,7 +263,7 @@ class Job:
     def _living(self) -> list[Member]:
         living = []
         for member in self._seen.values():
-            status = _stat(member.pid)
+            status = status_of(member.pid)
             if status is not None and status[1] == member.started and status[2] != "Z":
                 living.append(member)
         return living
@@ -281,7 +281,7 @@ class Job:
 
     @staticmethod
     def _signal(member: Member, signum: int) -> bool:
-        status = _stat(member.pid)
+        status = status_of(member.pid)
         if status is None or status[1] != member.started or status[2] == "Z":
             return False
         with contextlib.suppress(ProcessLookupError):

@@ -23,7 +23,7 @@ from symfleet.testing.kill_loop import Facts
 from symfleet.testing.soak_campaign import SoakCampaign
 from symfleet.testing.soak_faults import Pack, weights
 from symfleet.testing.soak_graph import Graph
-from symfleet.testing.soak_memory import memory_of
+from symfleet.testing.soak_memory import growing, memory_of
 from symfleet.testing.soak_record import CampaignRecord, Recorder, SoakRecord, Story
 from symfleet.testing.soak_strikes import Cut, Striker
 from symfleet.testing.soak_watch import Life
@@ -40,10 +40,12 @@ class SoakPlan:
     seed: int
     slots: int = 4
     coordinators: int = 1
-    cheap: int = 1
+    cheap: int = 2
     ledger: str = ""
     steady: int = 0
     """Every how many-th campaign keeps its root: 0 for none."""
+    keep: bool = False
+    """Whether the folders of sound campaigns stay."""
 
 
 class Soak:
@@ -114,7 +116,7 @@ class Soak:
         self._faults += sum(record.faults.values())
         self._lives += one.lives
         self._recorder.lives(number, one.lives)
-        if not record.wrong:
+        if not record.wrong and not plan.keep:
             one.remove()
         return record
 
@@ -129,7 +131,8 @@ class Soak:
         """Return what is known by now."""
         plan, done = self._plan, self._campaigns
         by_fault = sum((Counter(one.faults) for one in done), Counter[str]())
-        wrong = tuple(f"campaign {one.campaign}: {what}" for one in done for what in one.wrong)
+        wrong = [f"campaign {one.campaign}: {what}" for one in done for what in one.wrong]
+        memory = memory_of(self._lives) if finished else {}
         return SoakRecord(
             seed=plan.seed,
             minutes=round(plan.seconds / 60, 3),
@@ -146,8 +149,8 @@ class Soak:
             epochs=sum(one.epochs for one in done),
             lost=sum(what.startswith("lost") for one in done for what in one.wrong),
             counted_twice=sum("again" in what for one in done for what in one.wrong),
-            memory=memory_of(self._lives) if finished else {},
-            violations=wrong,
+            memory=memory,
+            violations=(*wrong, *growing(memory)),
             campaigns=tuple(done),
             finished=finished,
         )

@@ -1,89 +1,146 @@
 """What the samples of a soak say about memory and open files.
 
-Two questions are kept apart. *Does a process grow?* Its samples after a time to warm up give a
-slope for each life; long lives weigh more. *Do later processes start larger?* The size at a fixed
-young age, over the wall time of the whole soak and over what was decided by then.
+Two questions are kept apart. *Does a process grow?* The samples of a life after a time to warm up
+give a slope; long lives weigh more. *Do later processes start larger?* Their sizes at a young age
+over the wall time of the whole soak.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from symfleet.testing.jobs import Role
-from symfleet.testing.soak_slope import percent_an_hour, slope, weighted_median
+from symfleet.testing.soak_slope import Slope, percent_an_hour, slope, weighted_median
 from symfleet.testing.soak_watch import Life
 
-_WARM_S: Final = 10.0
+SLOPE_MAX: Final = 1.0
+"""Percent an hour."""
+_WARM_S: Final = 20.0
 _LIFE_MIN_S: Final = 20.0
 """Of a life that says anything about growth, after its warm-up."""
-_YOUNG_S: Final = (2.0, 5.0)
-_ROLES: Final = (Role.LAUNCHER, Role.MPIRUN, Role.ROOT, Role.COORDINATOR, Role.WORKER)
+_TOGETHER_MIN_S: Final = 300.0
+"""Of all such lives together, to be judged."""
+_YOUNG_S: Final = (3.0, 8.0)
+_YOUNG_MIN: Final = 30
+"""Lives."""
+_ROLES: Final = (
+    Role.LAUNCHER,
+    Role.MPIRUN,
+    Role.ROOT,
+    Role.COORDINATOR,
+    Role.WORKER,
+    Role.EXECUTOR,
+)
 
 
-def memory_of(lives: Sequence[Life]) -> dict[str, Any]:
+class Growth(msgspec.Struct, frozen=True):
+    """How lives that were long enough grew after they had warmed up; medians by length."""
+
+    lives: int
+    longest_s: float
+    together_s: float
+    percent_an_hour: float
+    kib_for_1000_decisions: float
+    files_an_hour: float
+
+
+class RoleMemory(msgspec.Struct, frozen=True):
+    """The figures of one role."""
+
+    lives: int
+    rss_mib_median: float
+    rss_mib_max: float
+    files_median: float
+    files_max: int
+    old: Growth | None
+    young: int
+    """Lives that were seen young."""
+    young_percent_an_hour: tuple[float, float, float] | None
+    """Slope of their sizes over the soak, and its 95 % interval."""
+
+
+def memory_of(lives: Sequence[Life]) -> dict[str, RoleMemory]:
     """Return the figures of each role that has any."""
-    figures = {
-        role.value: _of_role([one for one in lives if one.member.role is role])
-        for role in (*_ROLES, Role.EXECUTOR)
+    chosen = {role: [one for one in lives if one.member.role is role] for role in _ROLES}
+    return {
+        role.value: _of_role(those)
+        for role, those in chosen.items()
+        if any(life.samples for life in those)
     }
-    return {role: what for role, what in figures.items() if what}
 
 
-def _of_role(lives: Sequence[Life]) -> dict[str, Any]:
-    if not any(life.samples for life in lives):
-        return {}
+def growing(memory: dict[str, RoleMemory]) -> list[str]:
+    """Name what grows too fast. Of few or short lives nothing is concluded; the sizes of young
+    processes scatter, so that their whole interval must be beyond the limit."""
+    found = []
+    for role, figures in memory.items():
+        old, young = figures.old, figures.young_percent_an_hour
+        if old is not None and old.together_s >= _TOGETHER_MIN_S:
+            if old.percent_an_hour >= SLOPE_MAX:
+                found.append(f"a {role} grows by {old.percent_an_hour} %/h")
+            if old.files_an_hour > 0:
+                found.append(f"a {role} opens {old.files_an_hour} files more an hour")
+        if young is not None and figures.young >= _YOUNG_MIN and young[1] >= SLOPE_MAX:
+            found.append(f"each {role} starts larger: {young[0]} %/h, at least {young[1]}")
+    return found
+
+
+def _of_role(lives: Sequence[Life]) -> RoleMemory:
     sizes = [one.rss_kib for life in lives for one in life.samples]
     files = [one.files for life in lives for one in life.samples]
     young = [
-        (life.first_s, statistics.median(sizes_of))
+        (life.first_s, statistics.median(seen))
         for life in lives
-        if (sizes_of := _between(life, *_YOUNG_S))
+        if (seen := _between(life, *_YOUNG_S))
     ]
-    return {
-        "lives": len(lives),
-        "rss_mib_median": round(statistics.median(sizes) / 1024, 2),
-        "rss_mib_max": round(max(sizes) / 1024, 2),
-        "files_median": statistics.median(files),
-        "files_max": max(files),
-        "grown_old": _growth(lives),
-        "young_percent_an_hour": _rounded(percent_an_hour(young)) if len(young) > 2 else None,
-    }
+    rate = percent_an_hour(young)
+    return RoleMemory(
+        lives=len(lives),
+        rss_mib_median=round(statistics.median(sizes) / 1024, 2),
+        rss_mib_max=round(max(sizes) / 1024, 2),
+        files_median=statistics.median(files),
+        files_max=max(files),
+        old=_growth(lives),
+        young=len(young),
+        young_percent_an_hour=None if rate is None else _rounded(rate),
+    )
 
 
 def _between(life: Life, low_s: float, high_s: float) -> list[int]:
     return [one.rss_kib for one in life.samples if low_s <= one.age_s < high_s]
 
 
-def _growth(lives: Sequence[Life]) -> dict[str, Any] | None:
-    """Return how lives that were long enough grew after they had warmed up."""
+def _growth(lives: Sequence[Life]) -> Growth | None:
     by_time: list[tuple[float, float]] = []
     by_work: list[tuple[float, float]] = []
     by_files: list[tuple[float, float]] = []
-    longest = 0.0
     for life in lives:
         old = [one for one in life.samples if one.age_s >= _WARM_S]
         if not old or (lasted := old[-1].at_s - old[0].at_s) < _LIFE_MIN_S:
             continue
-        longest = max(longest, lasted)
-        rate = percent_an_hour([(one.at_s, one.rss_kib) for one in old])
-        by_time.append((rate or 0.0, lasted))
+        by_time.append((_value(percent_an_hour([(one.at_s, one.rss_kib) for one in old])), lasted))
         for_work = slope([(one.decided, one.rss_kib) for one in old])
-        by_work.append(((for_work or 0.0) * 1000, lasted))
-        for_files = slope([(one.at_s, one.files) for one in old])
-        by_files.append(((for_files or 0.0) * 3600, lasted))
+        by_work.append((_value(for_work) * 1000, lasted))
+        by_files.append((_value(slope([(one.at_s, one.files) for one in old])) * 3600, lasted))
     if not by_time:
         return None
-    return {
-        "lives": len(by_time),
-        "longest_s": round(longest, 1),
-        "together_s": round(sum(weight for _, weight in by_time), 1),
-        "percent_an_hour": _rounded(weighted_median(by_time)),
-        "kib_for_1000_decisions": _rounded(weighted_median(by_work)),
-        "files_an_hour": _rounded(weighted_median(by_files)),
-    }
+    return Growth(
+        lives=len(by_time),
+        longest_s=round(max(lasted for _, lasted in by_time), 1),
+        together_s=round(sum(lasted for _, lasted in by_time), 1),
+        percent_an_hour=round(weighted_median(by_time) or 0.0, 3),
+        kib_for_1000_decisions=round(weighted_median(by_work) or 0.0, 3),
+        files_an_hour=round(weighted_median(by_files) or 0.0, 3),
+    )
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
+def _value(found: Slope | None) -> float:
+    return 0.0 if found is None else found.value
+
+
+def _rounded(found: Slope) -> tuple[float, float, float]:
+    return round(found.value, 3), round(found.low, 3), round(found.high, 3)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from symfleet.corpus.durable import write_file
+from symfleet.testing.soak_memory import RoleMemory
 from symfleet.testing.soak_watch import Life
 
 PROGRESS: Final = "progress.json"
@@ -74,7 +75,7 @@ class SoakRecord(msgspec.Struct, frozen=True):
     epochs: int
     lost: int
     counted_twice: int
-    memory: dict[str, Any]
+    memory: dict[str, RoleMemory]
     violations: tuple[str, ...]
     campaigns: tuple[CampaignRecord, ...]
     finished: bool

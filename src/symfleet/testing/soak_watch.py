@@ -12,15 +12,35 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from symfleet.testing.jobs import Job, Member, Role
+from symfleet.testing.jobs import Member, Role
 
 _PAGE_KIB: Final = os.sysconf("SC_PAGE_SIZE") // 1024
 _SHM: Final = "/dev/shm/"  # noqa: S108 - only looked at
 _MAPS_EVERY: Final = 4
 """Looks between two that read the memory maps, which are long."""
 _SIZED: Final = frozenset(Role) - {Role.TARGET}
+
+
+class Watched(Protocol):
+    """What the watch needs of a job (`symfleet.testing.jobs.Job`)."""
+
+    out: Path
+
+    @property
+    def pid(self) -> int:
+        """Process id of the running launcher."""
+        ...
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the launcher has not ended yet."""
+        ...
+
+    def members(self) -> list[Member]:
+        """Return the live processes of the job."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +109,7 @@ class Watch:
 
     def __init__(
         self,
-        job: Job,
+        job: Watched,
         temporary: Path,
         *,
         left_s: float,
