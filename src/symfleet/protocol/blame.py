@@ -2,10 +2,11 @@
 
 An item is blamed only when a living worker saw its executor die or answer invalidly while running
 that item, neither killed nor stopped it, and the respawned executor passes its self-test; a SIGKILL
-counts only with evidence of memory. Otherwise the item goes back unblamed. The breaker looks at
-hosts: a failed self-test, an engine that cannot run, or five deaths without a success between
-pauses the host, and the death that trips it blames nobody. When every host is paused the job ends
-cleanly with 69.
+counts only with evidence of memory. Otherwise the item goes back unblamed. Nor does a SIGKILL
+without evidence say anything about the engine: when it ends an executor before it has passed its
+self-test, the next one is tried. The breaker looks at hosts: a failed self-test, an engine that
+cannot run, or five deaths without a success between pauses the host, and the death that trips it
+blames nobody. When every host is paused the job ends cleanly with 69.
 """
 
 from __future__ import annotations
@@ -28,11 +29,16 @@ class Fate(enum.StrEnum):
     HOST = "host"
 
 
+def is_unexplained(signal: int, *, memory_evidence: bool) -> bool:
+    """Whether a death is one by somebody's SIGKILL, which nothing here accounts for."""
+    return signal == _SIGKILL and not memory_evidence
+
+
 def judge_death(death: ExecutorDied) -> Fate:
     """Apply the blame rule to one report."""
     if not death.selftest_ok:
         return Fate.HOST
-    if death.signal == _SIGKILL and not death.memory_evidence:
+    if is_unexplained(death.signal, memory_evidence=death.memory_evidence):
         return Fate.UNEXPLAINED
     return Fate.BLAME
 

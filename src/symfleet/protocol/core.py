@@ -175,6 +175,11 @@ class Core:
         """Write a log line."""
         self.outbox.act(Note(level, event, detail))
 
+    def pause_host(self, host: str, why: str, hint: str = "") -> None:
+        """Give a host no more work: its engine cannot run."""
+        if self.breaker.pause(host, why):
+            self.note("error", "host_paused", host=host, why=why, hint=hint)
+
     def fail(self, exit_code: int, reason: str) -> None:
         """Begin a control stop (69, 70, 74). One of a peer is told to the root, which ends the job
         by it. `reason`: the text of the error, with its four parts."""

@@ -226,14 +226,8 @@ class Intake:
         core = self._core
         if len(self.worker_faults) < _SLOTS_MAX:
             self.worker_faults.append(fault)
-        if core.breaker.pause(worker.host or worker.name, f"{fault.reason}: {fault.message}"):
-            core.note(
-                "error",
-                "host_paused",
-                host=worker.host,
-                why=f"{fault.reason}: {fault.message}",
-                hint=fault.hint,
-            )
+        why = f"{fault.reason}: {fault.message}"
+        core.pause_host(worker.host or worker.name, why, fault.hint)
 
     # ---- READY ------------------------------------------------------------------------------
 

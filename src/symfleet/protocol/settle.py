@@ -178,7 +178,7 @@ class Settlement:
         host = core.fleet.workers[slot.place.rank].host
         match judge_death(death):
             case Fate.HOST:
-                core.breaker.pause(host, f"an executor failed its self-test: {death.detail}")
+                core.pause_host(host, f"an executor failed its self-test: {death.detail}")
                 self._give_back(delivery, number, "lost", ran=False)
             case Fate.UNEXPLAINED:
                 self._give_back(delivery, number, "killed", ran=True)

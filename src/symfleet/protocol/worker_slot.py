@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from symfleet.protocol.blame import is_unexplained
 from symfleet.protocol.events import (
     ExecutionDone,
     ExecutorFailed,
@@ -63,6 +64,9 @@ from symfleet.types import (
 _SEEN_MAX: Final = 4096
 _UNANSWERED_MAX: Final = 8
 _STARTS_MAX: Final = 3
+_KILLED_STARTS_MAX: Final = 16
+"""Executors in a row that somebody may kill before one is usable; nothing follows from such kills,
+but every loop has an end."""
 
 Sender = Callable[["WorkerSlot", AnyMessage, DispatchToken, bool], None]
 
@@ -241,6 +245,9 @@ class WorkerSlot:
 
     def _on_test_died(self, now: float, event: ExecutorGone) -> None:
         self.executor = None
+        if self._was_killed(event):
+            self._start(now, selftest=True)
+            return
         self._break(now, "selftest_died", event.detail, "see the engine's log")
 
     def _on_cannot_run(self, now: float, event: ExecutorFailed) -> None:
@@ -249,10 +256,15 @@ class WorkerSlot:
 
     def _on_died_early(self, now: float, event: ExecutorGone) -> None:
         self.executor = None
-        if self._starts >= _STARTS_MAX:
-            self._break(now, "executor_dies", event.detail, "see the engine's log")
-        else:
+        if self._starts < _STARTS_MAX or self._was_killed(event):
             self._start(now, selftest=False)
+        else:
+            self._break(now, "executor_dies", event.detail, "see the engine's log")
+
+    def _was_killed(self, event: ExecutorGone) -> bool:
+        """Whether somebody ended an executor before it was usable, and another is worth a try."""
+        unexplained = is_unexplained(event.signal, memory_evidence=event.memory_evidence)
+        return unexplained and self._starts < _KILLED_STARTS_MAX
 
     def _on_died_idle(self, now: float, _: ExecutorGone) -> None:
         self._start(now, selftest=True)

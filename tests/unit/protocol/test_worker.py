@@ -58,8 +58,10 @@ def done(bench: WorkerBench, data: bytes) -> ExecutionDone:
     return ExecutionDone(0, PROGRAM.execute(admission(data).work_id, data))
 
 
-def gone(bench: WorkerBench, *, asked: bool = False, signal: int = 11) -> ExecutorGone:
-    return ExecutorGone(0, bench.executors[0], "segfault", signal, asked, False)
+def gone(
+    bench: WorkerBench, *, asked: bool = False, signal: int = 11, memory_evidence: bool = False
+) -> ExecutorGone:
+    return ExecutorGone(0, bench.executors[0], "segfault", signal, asked, memory_evidence)
 
 
 def results(bench: WorkerBench) -> list[Result]:
@@ -282,6 +284,50 @@ def test_an_executor_that_dies_at_once_is_tried_three_times() -> None:
         starts += sum(isinstance(a, StartExecutor) for a in bench.actions)
     assert starts == 3
     assert [m.reason for _, m in bench.said() if isinstance(m, WorkerFault)] == ["executor_dies"]
+
+
+def test_a_kill_that_nothing_explains_says_nothing_about_the_engine() -> None:
+    """Somebody kills one executor after another, while they start and while they are tested."""
+    bench = up()
+    bench.step(bench.work(ONE)[1])
+    for _ in range(5):
+        bench.step(gone(bench, signal=9))
+        assert [a.selftest for a in bench.actions if isinstance(a, StartExecutor)] == [True]
+        assert not bench.said()
+    bench.step(bench.executor_ready(), SelfTestDone(0, True, ""))
+    ((death,),) = [result.items for result in results(bench)]
+    assert isinstance(death, ExecutorDied)
+    assert death.selftest_ok
+
+    fresh = WorkerBench()
+    fresh.start()
+    fresh.step(fresh.frame(fresh.welcome(), slot=None))
+    for _ in range(5):
+        fresh.step(gone(fresh, signal=9))
+    fresh.step(fresh.executor_ready())
+    assert [m for _, m in fresh.said()] == [Ready(None, 0)]
+
+
+@pytest.mark.parametrize("tested", [True, False])
+def test_even_kills_that_nothing_explains_end_the_tries_at_last(tested: bool) -> None:
+    bench = WorkerBench()
+    bench.start()
+    bench.step(bench.frame(bench.welcome(), slot=None))
+    if tested:
+        bench.step(bench.executor_ready())
+    kills = 0
+    while not any(isinstance(m, WorkerFault) for _, m in bench.said()):
+        bench.step(gone(bench, signal=9))
+        kills += 1
+        assert kills < 100
+    assert kills > 10
+
+
+def test_an_executor_killed_for_its_memory_in_its_self_test_is_evidence_about_the_host() -> None:
+    bench = up()
+    bench.step(gone(bench, signal=9))
+    bench.step(gone(bench, signal=9, memory_evidence=True))
+    assert [m.reason for _, m in bench.said() if isinstance(m, WorkerFault)] == ["selftest_died"]
 
 
 @pytest.mark.guarantee("J6")
