@@ -108,6 +108,7 @@ class FrameFault(enum.StrEnum):
     EPOCH = "epoch"
     SENDER = "sender"
     UNEXPECTED = "unexpected"
+    TURN = "turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,15 @@ class Unreadable:
 
 
 Opened = Frame | BadBody | Foreign | Unreadable
+
+
+def fault_of(opened: Opened, rank: int) -> FrameFault | None:
+    """Return why what a rank sent must be set aside; None for a sound frame of its own."""
+    if isinstance(opened, Foreign | Unreadable):
+        return opened.fault
+    if opened.header.rank != rank:
+        return FrameFault.SENDER
+    return FrameFault.BODY if isinstance(opened, BadBody) else None
 
 
 def kind_of(data: bytes) -> type[Message] | None:

@@ -26,7 +26,7 @@ from typing import assert_never
 
 from symfleet.errors import ExitCode
 from symfleet.protocol.blame import Breaker
-from symfleet.protocol.codec import Codec
+from symfleet.protocol.codec import Codec, FrameFault
 from symfleet.protocol.coordinator_view import CoordinatorView, SlotView, view_of
 from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.delivery import InFlight, Phase
@@ -45,6 +45,7 @@ from symfleet.protocol.events import (
     SinkAdvanced,
     SourceBatch,
     StopRequested,
+    TurnRefused,
 )
 from symfleet.protocol.fleet import Fleet, SlotPhase, WorkerPhase
 from symfleet.protocol.frontier import Frontier
@@ -246,6 +247,9 @@ class Coordinator:
                     self._intake.frame(rank, data)
                 else:
                     self._other_frame(rank, data)
+            case TurnRefused(rank, why):
+                core.outbox.fault("quarantined_frames", FrameFault.TURN)
+                core.violation(rank, f"turn set aside: {why}")
             case RankLost(rank):
                 self._takeover.rank_lost(rank)
                 if rank in core.fleet.workers:

@@ -26,6 +26,15 @@ class FrameReceived:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnRefused:
+    """The owner of the ledger got something from another coordinator that is no turn which may come
+    next, or asks for what it may not."""
+
+    rank: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class RankLost:
     """The transport reports that a rank has died (ULFM), or the loop gave it up."""
 
@@ -90,6 +99,7 @@ class StopRequested:
 
 CoordinatorEvent = (
     FrameReceived
+    | TurnRefused
     | RankLost
     | SendFailed
     | SourceBatch

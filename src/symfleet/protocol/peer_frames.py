@@ -11,7 +11,7 @@ import enum
 from typing import Final
 
 from symfleet.errors import SymfleetError
-from symfleet.protocol.codec import Frame
+from symfleet.protocol.codec import Frame, FrameFault, fault_of
 from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.messages import (
     Closed,
@@ -68,7 +68,8 @@ class PeerFrames:
         """Judge one frame; return True when it is an adopted worker's, for the intake to judge."""
         core = self._core
         opened = core.codec.open(data)
-        if isinstance(opened, Frame) and opened.header.rank == rank:
+        fault = fault_of(opened, rank)
+        if isinstance(opened, Frame) and fault is None:
             peer = core.peers.by_rank.get(rank)
             if peer is not None and self._take(peer, opened.message):
                 return False
@@ -77,7 +78,7 @@ class PeerFrames:
                     self._takeover.adopt(rank)
                 if rank in core.fleet.workers:
                     return True
-        core.outbox.fault("quarantined_frames", "sender")
+        core.outbox.fault("quarantined_frames", fault or FrameFault.SENDER)
         core.violation(rank, "frame of a rank that does not speak to this coordinator so")
         return False
 
@@ -91,6 +92,8 @@ class PeerFrames:
             return False
         if way is Way.TO_ROOT and core.setup.number != 0:
             return False
+        if isinstance(message, Closed) and core.ending is None:
+            return False  # it may hold leases that nobody would take over
         if peer.phase is PeerPhase.LOST:
             if core.setup.number == 0:
                 self._takeover.refuse(peer)

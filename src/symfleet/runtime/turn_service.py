@@ -13,8 +13,8 @@ of it is always last (Q3).
 
 Numbers make a turn happen once: the same number again gets the same answer, and nothing else is
 taken but the next one, of the very life that the root has introduced. What a coordinator may not
-ask for, and what is out of order, changes nothing and counts as quarantined frame (D8). When the
-transaction fails, every coordinator in it hears the same error.
+ask for, and what is out of order, changes nothing and counts as quarantined frame (D8): the root's
+machine is told of it. When the transaction fails, every coordinator in it hears the same error.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ import msgspec
 from symfleet import crash
 from symfleet.errors import DataError, SymfleetError
 from symfleet.ledger.contract import TurnLedger
-from symfleet.protocol.codec import Codec, Frame, kind_of
+from symfleet.protocol.codec import Codec, Frame, fault_of, kind_of
 from symfleet.protocol.coordinator_view import CoordinatorView
-from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
+from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost, TurnRefused
 from symfleet.protocol.messages import SlotsSeen, Turn, TurnAnswer
 from symfleet.protocol.operations import (
     Answer,
@@ -128,7 +128,6 @@ class TurnService:
             for rank, (number, incarnation) in clients.items()
         }
         self._waiting: deque[_Waiting] = deque()
-        self._violations = 0
         self._own_first = False
         self._transactions = self._own_served_at = 0
 
@@ -137,7 +136,7 @@ class TurnService:
     @property
     def waiting(self) -> bool:
         """Whether a transaction is due even when the root's coordinator has nothing to run."""
-        return bool(self._waiting or self._violations)
+        return bool(self._waiting)
 
     @property
     def own_bytes_max(self) -> int:
@@ -168,7 +167,7 @@ class TurnService:
                 case FrameReceived(rank, data) if rank in self._clients:
                     kind = kind_of(data)
                     if kind is Turn or kind is SlotsSeen:
-                        self._frame(self._clients[rank], data)
+                        rest += self._frame(self._clients[rank], event)
                         continue
                 case RankLost(rank):
                     self._forget(rank)
@@ -182,15 +181,11 @@ class TurnService:
         when there was nothing at all. Raises what the ledger raises; everybody hears of it."""
         if not operations and not self.waiting:
             return None
-        batch, faults = self._next_batch(), self._violations
-        notes: tuple[Operation, ...] = ()
-        if faults:
-            notes = (CountFaults(0, (("quarantined_frames", "turn", faults),)),)
-        own = (*operations, *notes)
+        batch = self._next_batch()
         first = self._own_first and not any(
-            isinstance(one, CommitQuiescence | CloseEpoch) for one in own
+            isinstance(one, CommitQuiescence | CloseEpoch) for one in operations
         )
-        everything = (*own, *batch.operations) if first else (*batch.operations, *own)
+        everything = (*operations, *batch.operations) if first else (*batch.operations, *operations)
         if batch.turns:
             crash.point("turns.joined")
         try:
@@ -201,13 +196,12 @@ class TurnService:
             raise
         if batch.turns:
             crash.point("turns.committed")
-        self._violations -= faults
         self._own_first = not self._own_first
         self._transactions += 1
         if operations:
             self._own_served_at = self._transactions
         start = 0 if first else len(batch.operations)
-        self._hand_out(batch, answers, len(own) if first else 0)
+        self._hand_out(batch, answers, len(operations) if first else 0)
         if batch.turns:
             crash.point("turns.answered")
         self._on_committed(everything, answers.answers)
@@ -234,51 +228,53 @@ class TurnService:
         if client is not None:
             self._waiting = deque(turn for turn in self._waiting if turn.client is not client)
 
-    def _frame(self, client: _Client, data: bytes) -> None:
-        opened = self._codec.open(data)
-        if (
-            not isinstance(opened, Frame)
-            or opened.header.rank != client.rank
-            or opened.header.incarnation != client.incarnation
-        ):
-            self._violations += 1
-            return
-        match opened.message:
-            case Turn() as turn:
-                self._turn(client, turn)
-            case SlotsSeen(shown):
-                self._show(client, shown)
-            case _:
-                self._violations += 1
+    def _frame(self, client: _Client, event: FrameReceived) -> Sequence[CoordinatorEvent]:
+        """Take a frame; return what the root's machine is to count: a frame that cannot be believed
+        as it came, a sound one that may not come with its reason."""
+        opened = self._codec.open(event.data)
+        if not isinstance(opened, Frame) or fault_of(opened, client.rank) is not None:
+            return (event,)
+        why = f"it is of life {opened.header.incarnation:x}"
+        if opened.header.incarnation == client.incarnation:
+            match opened.message:
+                case Turn() as turn:
+                    why = self._turn(client, turn)
+                case SlotsSeen(shown):
+                    why = self._show(client, shown)
+                case _:
+                    why = f"it is a {type(opened.message).__name__}"
+        return (TurnRefused(client.rank, why),) if why else ()
 
-    def _turn(self, client: _Client, turn: Turn) -> None:
+    def _turn(self, client: _Client, turn: Turn) -> str:
+        """Take a piece of a turn; return why it is set aside."""
         if turn.number == client.taken and client.taken:
             # Said again: it gets the same answer, now or when there is one.
             if client.answer is not None and turn.piece == turn.pieces - 1:
                 self._send_answer(client, client.answer)
-            return
+            return ""
         if turn.number != client.taken + 1:
-            self._violations += 1
-            return
+            return f"it has the number {turn.number} after {client.taken}"
         try:
             whole = client.assembly.add(turn.number, turn.piece, turn.pieces, turn.data)
             if whole is None:
-                return
+                return ""
             operations = decode_operations(whole)
             _require_own(client.number, operations)
         except DataError as error:
-            self._violations += 1
             client.taken = turn.number
             self._reply(client, encode_error(error))
-            return
+            return str(error)
         client.taken, client.answer = turn.number, None
         self._waiting.append(_Waiting(client, operations, len(whole)))
+        return ""
 
-    def _show(self, client: _Client, shown: bytes) -> None:
+    def _show(self, client: _Client, shown: bytes) -> str:
+        """Take a snapshot of slots; return why it is set aside."""
         try:
             client.view = _views.decode(shown)
-        except msgspec.MsgspecError:
-            self._violations += 1
+        except (msgspec.MsgspecError, RecursionError) as error:
+            return str(error)[:200]
+        return ""
 
     # ---- a transaction ---------------------------------------------------------------------------
 
