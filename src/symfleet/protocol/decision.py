@@ -36,7 +36,9 @@ from symfleet.protocol.work import (
 )
 from symfleet.types import GenerationId, Keep, Outcome, StateId, input_id_of
 
-_COUNT_MAX: Final = 2**63 - 1
+_COUNT_MAX: Final = 2**48
+"""Sums over a campaign's decisions must fit into 63 bits; in microseconds this is nine years."""
+_BOUND_MAX: Final = 2**63 - 1
 _SITE_MAX: Final = 2**64 - 1
 _WORDS_MAX: Final = 64
 _WORD_MAX: Final = 500
@@ -143,9 +145,9 @@ def _verify_executed(
         item.rss_kib_max,
         *(flips.sat, flips.unsat, flips.timeout, flips.unknown, flips.skipped),
         *item.solved.values(),
-        0 if item.truncated is None else item.truncated,
     )
-    if any(not 0 <= count <= _COUNT_MAX for count in counts):
+    bound = 0 if item.truncated is None else item.truncated
+    if any(not 0 <= count <= _COUNT_MAX for count in counts) or not 0 <= bound <= _BOUND_MAX:
         raise _Contradiction("range", "a count is negative or absurd")
     if not -1 <= item.exit_code <= 255 or not 0 <= item.signal <= 255:
         raise _Contradiction("range", f"exit code {item.exit_code}, signal {item.signal}")

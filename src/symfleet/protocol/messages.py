@@ -2,15 +2,26 @@
 
 Each is a frozen, tagged MessagePack map that refuses unknown fields. The frame header around it
 (`codec.py`) carries campaign, epoch, sender, slot incarnation, dispatch token, length and CRC.
+
+Numbers that a receiver stores, adds up, waits for or sends on have a range here, so that a body
+with others does not fit its kind. What belongs to a result is checked by `decision.py` instead,
+because an absurd count there makes the result invalid, not its frame.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from symfleet.types import DispatchToken, Incarnation, InputId, Outcome, WorkId
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+RankNumber = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
+Life = Annotated[Incarnation, msgspec.Meta(ge=0)]
+"""64 bits: the wire has no larger number."""
+Wait = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
+Period = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="t"):
@@ -92,7 +103,7 @@ class ExecutorDied(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
 
     work_id: WorkId
     input_id: InputId
-    executor: Incarnation
+    executor: Life
     detail: str
     signal: int
     memory_evidence: bool
@@ -116,12 +127,12 @@ class Hello(Message, frozen=True, tag="hello"):
 
     version: str
     host: str
-    pid: int
-    worker: Incarnation
-    slots: tuple[Incarnation, ...]
+    pid: Count
+    worker: Life
+    slots: tuple[Life, ...]
     engine: str
     build: str
-    edges: int
+    edges: Count
     python: str
 
 
@@ -142,7 +153,7 @@ class Started(Message, frozen=True, tag="started"):
 class Progress(Message, frozen=True, tag="progress"):
     """The executor's counter moved since the last Progress of this delivery."""
 
-    counter: int
+    counter: Count
 
 
 class Part(Message, frozen=True, tag="part"):
@@ -187,7 +198,7 @@ class WorkerFault(Message, frozen=True, tag="worker_fault"):
 class StopAck(Message, frozen=True, tag="stop_ack"):
     """The worker has stopped its slots and reports that nothing of it is left running (Q4)."""
 
-    slots: int
+    slots: Count
 
 
 # ---- coordinator to worker ----------------------------------------------------------------------
@@ -201,21 +212,26 @@ class EngineSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     argv: tuple[str, ...]
     input_mode: str
     keep: str
-    limits: dict[str, int]
+    limits: dict[str, Count]
     seed: int
     env: dict[str, str]
+
+    def __post_init__(self) -> None:
+        words = (*self.engine, *self.argv, *self.env, *self.env.values())
+        if not self.engine or any("\0" in word for word in words):
+            raise ValueError("a command line is words without NUL, one at least")
 
 
 class Welcome(Message, frozen=True, tag="welcome"):
     """Answer to Hello."""
 
     version: str
-    coordinator: Incarnation
+    coordinator: Life
     setup: EngineSetup
     prefetch: int
-    progress_s: float
-    repeat_s: float
-    hard_limit_s: float
+    progress_s: Period
+    repeat_s: Period
+    hard_limit_s: Period
 
 
 class WorkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -246,9 +262,13 @@ class Accepted(Message, frozen=True, tag="accepted"):
 class Knowledge(Message, frozen=True, tag="knowledge"):
     """Coverage that the campaign has. `base` is the version it adds to; 0 is a full snapshot."""
 
-    base: int
-    version: int
+    base: Count
+    version: Count
     edges: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.edges) % 4:
+            raise ValueError("edges are whole numbers of 32 bits")
 
 
 class Beat(Message, frozen=True, tag="beat"):
@@ -263,7 +283,7 @@ class ResetSlot(Message, frozen=True, tag="reset_slot"):
 class Stop(Message, frozen=True, tag="stop"):
     """End. With `drain_s` > 0 running items may finish for that long; then they are killed."""
 
-    drain_s: float
+    drain_s: Wait
 
 
 class Refuse(Message, frozen=True, tag="refuse"):
@@ -279,17 +299,17 @@ class Refuse(Message, frozen=True, tag="refuse"):
 class Prepare(Message, frozen=True, tag="prepare"):
     """Ask every coordinator to flush, rescan, give back and vote (Q1)."""
 
-    round: int
+    round: Count
     members: str
-    changes: int
+    changes: Count
 
 
 class Vote(Message, frozen=True, tag="vote"):
     """Answer to Prepare; it names what was voted on."""
 
-    round: int
+    round: Count
     members: str
-    changes: int
+    changes: Count
     idle: bool
     reason: str
 
@@ -297,7 +317,7 @@ class Vote(Message, frozen=True, tag="vote"):
 class VoteVoid(Message, frozen=True, tag="vote_void"):
     """The root ends a round without COMMIT: every YES of it is void."""
 
-    round: int
+    round: Count
     why: str
 
 
@@ -312,30 +332,34 @@ class News(Message, frozen=True, tag="news"):
     while one runs. `faulty`: it counted a fault. `renewing` and `lost`, the numbers of coordinators
     that are members no more, count from the root only."""
 
-    changes: int
-    pending: int
-    open_work: int
-    leased: int
-    last_artefact: int
+    changes: Annotated[int, msgspec.Meta(ge=-1, le=2**63 - 1)]
+    pending: Count
+    open_work: Count
+    leased: Count
+    last_artefact: Count
     edges: bytes
-    known: int
-    workers: int
-    waiting: int
-    slots: int
-    usable: int
-    places: int
-    in_flight: int
+    known: Count
+    workers: Count
+    waiting: Count
+    slots: Count
+    usable: Count
+    places: Count
+    in_flight: Count
     paused: str
     faulty: bool
     renewing: bool = False
-    lost: tuple[int, ...] = ()
+    lost: tuple[Count, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.edges) % 4:
+            raise ValueError("edges are whole numbers of 32 bits")
 
 
 class EndEpoch(Message, frozen=True, tag="end_epoch"):
     """The root ends the epoch: stop your workers, write what is left, say Closed."""
 
     reason: str
-    drain_s: float
+    drain_s: Wait
     control: bool
     restart: bool
 
@@ -343,8 +367,8 @@ class EndEpoch(Message, frozen=True, tag="end_epoch"):
 class Closed(Message, frozen=True, tag="closed"):
     """A coordinator's last word: its acknowledgements, in slots, are in the ledger (Q4)."""
 
-    acknowledged: int
-    total: int
+    acknowledged: Count
+    total: Count
     missing: tuple[str, ...]
     faulty: bool
 
@@ -352,7 +376,7 @@ class Closed(Message, frozen=True, tag="closed"):
 class PeerFailed(Message, frozen=True, tag="peer_failed"):
     """A control failure (69, 70, 74) at a coordinator that is not the root: the job ends."""
 
-    exit_code: int
+    exit_code: Annotated[int, msgspec.Meta(ge=1, le=255)]
     what: str
     where: str
     why: str
@@ -363,31 +387,31 @@ class Adopt(Message, frozen=True, tag="adopt"):
     """The root tells a worker whose coordinator is lost whom it serves from now on (a rank): kill
     what runs, take new slot incarnations, say Hello there."""
 
-    coordinator: int
+    coordinator: RankNumber
 
 
 class Orphans(Message, frozen=True, tag="orphans"):
     """The root tells a coordinator which workers (ranks) of a lost one will say Hello to it."""
 
-    workers: tuple[int, ...]
+    workers: tuple[RankNumber, ...]
 
 
 class Turn(Message, frozen=True, tag="turn"):
     """A piece of a coordinator's turn, for the owner of the ledger. `number` counts the turns of
     this coordinator from 1; `data` is piece `piece` of `pieces` of the encoded operations."""
 
-    number: int
-    piece: int
-    pieces: int
+    number: Count
+    piece: Count
+    pieces: Count
     data: bytes
 
 
 class TurnAnswer(Message, frozen=True, tag="turn_answer"):
     """A piece of the owner's answer to the Turn of that number."""
 
-    number: int
-    piece: int
-    pieces: int
+    number: Count
+    piece: Count
+    pieces: Count
     data: bytes
 
 

@@ -59,7 +59,8 @@ class Parts:
 
     def is_whole(self, parts: int) -> bool:
         """Whether exactly the parts 0..parts-1 are here and usable."""
-        return not self.broken and self._by_number.keys() == set(range(parts))
+        whole = not self.broken and len(self._by_number) == parts
+        return whole and all(number < parts for number in self._by_number)
 
     def children_of(self, item: int) -> Sequence[ChildReport]:
         """Return an item's reports in part order, without bytes."""

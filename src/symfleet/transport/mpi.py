@@ -98,9 +98,10 @@ class MpiTransport:
 
     def send(self, rank: int, frame: bytes) -> None:
         """Queue a frame and give MPI what it may have."""
+        if rank in self._dead or not 0 <= rank < self._size:
+            why = "the rank is dead" if rank in self._dead else f"there are {self._size} ranks"
+            raise NotSent("a frame cannot be sent", where=f"rank {rank}", why=why)
         peer = self._peers[rank]
-        if rank in self._dead:
-            raise NotSent("a frame cannot be sent", where=f"rank {rank}", why="the rank is dead")
         if peer.waiting_bytes + len(frame) > _QUEUE_BYTES_MAX:
             raise NotSent(
                 "a frame cannot be sent",
