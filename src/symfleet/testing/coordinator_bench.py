@@ -14,6 +14,7 @@ from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.protocol.codec import Codec, Frame, Header
 from symfleet.protocol.coordinator import Coordinator
+from symfleet.protocol.core import Core
 from symfleet.protocol.events import (
     CoordinatorAction,
     CoordinatorEvent,
@@ -179,9 +180,14 @@ class CoordinatorBench:
         """Whether publications reach their files."""
         self.replies: list[CoordinatorEvent] = []
         """What the loop has to report in the next turn of the actions so far."""
-        self._published = self._upto = self.sink.published_upto
+        self._published = self._upto = self._artefacts = self.sink.published_upto
 
     # ---- turns --------------------------------------------------------------------------------
+
+    @property
+    def core(self) -> Core:
+        """What the machine's parts share: for tests that look inside."""
+        return self.machine._core  # noqa: SLF001
 
     def turn(self, *events: CoordinatorEvent, after_s: float = 0.001, drained: bool = True) -> Turn:
         """Run one turn `after_s` later, carry its actions out, check the invariants."""
@@ -191,6 +197,8 @@ class CoordinatorBench:
             self.clock.monotonic(), [*replies, *events], drained=drained
         )
         answers = self._run(operations)
+        if answers is not None:
+            self._artefacts = answers.last_artefact
         actions = self.machine.end_turn(answers)
         turn = Turn(operations, answers, actions)
         self._carry_out(turn)
@@ -243,7 +251,8 @@ class CoordinatorBench:
                 case Scan(source, number) if self.scan:
                     self.replies.append(ScanFinished(source, number))
                 case Publish(upto):
-                    self._upto = max(self._upto, upto)
+                    # A publisher finds what there is, whatever it was told of.
+                    self._upto = max(self._upto, min(upto, self._artefacts))
                 case _:
                     pass
 

@@ -20,6 +20,7 @@ from symfleet.protocol.messages import AnyMessage, Hello, Welcome, Work, WorkEnt
 from symfleet.protocol.setup import Knobs, WorkerSetup
 from symfleet.protocol.tokens import NO_TOKEN, TokenMint
 from symfleet.protocol.worker import Worker
+from symfleet.protocol.worker_slot import WorkerSlot
 from symfleet.testing.coordinator_bench import CAMPAIGN, ENGINE, admission
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.types import DispatchToken, Epoch, Incarnation, SlotAddress
@@ -65,6 +66,11 @@ class WorkerBench:
         self.lives: list[Incarnation] = []
         self.executors: dict[int, Incarnation] = {}
         self.actions: Sequence[WorkerAction] = ()
+
+    @property
+    def slots(self) -> Sequence[WorkerSlot]:
+        """The machine's slots: for tests that look inside."""
+        return self.machine._slots  # noqa: SLF001
 
     def step(self, *events: WorkerEvent, after_s: float = 0.001) -> Sequence[WorkerAction]:
         """Hand events over, `after_s` later; remember slot lives and executors."""
