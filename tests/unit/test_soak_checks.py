@@ -26,8 +26,8 @@ from symfleet.testing.soak_memory import growing, memory_of
 from symfleet.testing.soak_oracle import (
     DecidedOnce,
     differences,
+    too_many_losses,
     unexplained_faults,
-    wrong_rows,
 )
 from symfleet.testing.soak_slope import percent_an_hour, slope, weighted_median
 from symfleet.testing.soak_watch import Life, Sample, Watch
@@ -145,10 +145,13 @@ def test_a_fault_counter_beyond_what_was_injected_is_told() -> None:
     assert [what.split(":")[0] for what in found] == ["fault counter blames"]
 
 
-def test_more_losses_than_runs_are_told(tmp_path: Path) -> None:
-    row = WorkRow(WorkId("w"), input_of(1), WorkState.PENDING, 3, 0, 2, "")
-    assert wrong_rows([row], runs_of(tmp_path / "runs", [1, 1])) == []
-    assert len(wrong_rows([replace(row, losses=3)], runs_of(tmp_path / "again", [1, 1]))) == 1
+def test_more_losses_than_the_faults_account_for_are_told() -> None:
+    rows = [WorkRow(WorkId("w"), input_of(1), WorkState.PENDING, 3, 0, 2, "")] * 2
+    chosen = weights(cheap=1, coordinators=True, server=True, root_lives=False)
+    at_most = sum(card.losses_max(2) for card in chosen)
+    assert at_most == 4, "a target, an executor, a worker of two slots"
+    assert too_many_losses(rows, at_most) == []
+    assert too_many_losses(rows, at_most - 1) == ["4 losses, of which 3 are accounted for"]
 
 
 # ---- processes ----------------------------------------------------------------------------------

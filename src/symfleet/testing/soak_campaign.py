@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
 from symfleet.config.model import Resources
-from symfleet.errors import SymfleetError
-from symfleet.testing.jobs import DeadlineMissed, Member
+from symfleet.errors import ExitCode, SymfleetError
+from symfleet.runtime.restarts import EPOCHS_WITHOUT_DECISION_MAX
+from symfleet.testing.jobs import DeadlineMissed
 from symfleet.testing.kill_loop import Facts, collect_facts
 from symfleet.testing.layout_faults import verify
 from symfleet.testing.programs import ProgramCampaign, faults_of
@@ -22,8 +24,8 @@ from symfleet.testing.soak_oracle import (
     differences,
     rows_at_risk,
     standing_of,
+    too_many_losses,
     unexplained_faults,
-    wrong_rows,
 )
 from symfleet.testing.soak_record import CampaignRecord, FaultRecord, Story
 from symfleet.testing.soak_strikes import Striker, Struck
@@ -39,6 +41,7 @@ _GAP_S: Final = 0.1
 _LEFT_S: Final = 10.0
 _STUCK_S: Final = 120.0
 """Without a decision for so long the campaign is stuck, however often it is struck."""
+_SLOTS_OF_WORKER: Final = 2
 _NEW: Final = Standing(decided=0, open=1, suspects=0, reason=None, epochs=0)
 _CODES: Final = (0, 2)
 """2: a worker that was killed in the last epoch has not acknowledged its end."""
@@ -56,7 +59,9 @@ class SoakCampaign:
         self._story = story
         self._every_s = every_s
         campaign.resources = Resources(
-            jobs=campaign.slots, coordinators=campaign.coordinators, slots_per_worker=2
+            jobs=campaign.slots,
+            coordinators=campaign.coordinators,
+            slots_per_worker=_SLOTS_OF_WORKER,
         )
         self._job = campaign.job()
         self._watch = Watch(self._job, campaign.tmp, left_s=_LEFT_S)
@@ -85,7 +90,7 @@ class SoakCampaign:
         """Run until the campaign is complete; strike it until `ends_at`. Stops early when
         something is wrong that makes going on pointless."""
         self._start()
-        while not self._wrong:
+        while not self._wrong and not self._watch.violations:
             now = time.monotonic()
             self._striker.continue_due()
             if now >= self._look_at:
@@ -102,6 +107,8 @@ class SoakCampaign:
             tick()
             time.sleep(_TICK_S)
         self._striker.continue_due(everyone=True)
+        if not self._standing.complete:
+            self._job.end()
 
     def _start(self) -> None:
         self._launches += 1
@@ -110,25 +117,29 @@ class SoakCampaign:
 
     def _has_ended(self) -> bool:
         """The launcher has ended: start it again unless the campaign is complete."""
-        self._code = self._job.exit_code
+        striker, self._code = self._striker, self._job.exit_code
         self._mark()
-        if self._standing.complete:
-            return True
-        if not self._striker.ends:
+        allowed = {0, 2} if striker.asked or striker.killed or self._standing.complete else set()
+        if striker.killed:
+            allowed.add(-signal.SIGKILL)
+        if striker.dear >= EPOCHS_WITHOUT_DECISION_MAX:
+            allowed.add(int(ExitCode.INTEGRITY))
+        if self._code not in allowed:
             self._wrong.append(f"the launcher ended by itself with {self._code}")
+            return True
+        if self._standing.complete and self._code in _CODES:
             return True
         self._start()
         return False
 
-    def _look(self) -> list[Member]:
-        members = self._watch.look(self._standing.decided)
-        self._wrong += self._watch.violations
+    def _look(self) -> None:
+        self._watch.look(self._standing.decided)
         decided, since = self._progress
         if self._standing.decided > decided:
             self._progress = (self._standing.decided, time.monotonic())
+            self._striker.forget()
         elif time.monotonic() - since > _STUCK_S:
             self._wrong.append(f"no decision for {_STUCK_S:g} s")
-        return members
 
     def _mark(self) -> None:
         """Read what is decided, and whether what was decided before has run since."""
@@ -137,12 +148,12 @@ class SoakCampaign:
             with self._campaign.reader() as reader:
                 self._standing = standing_of(reader.status())
                 self._once.mark(reader)
-                rows = rows_at_risk(reader) if self._standing.suspects else []
+                rows = rows_at_risk(reader)
         except (SymfleetError, FileNotFoundError):  # not made yet
             self._mark_at = began + _MARK_S
             return
-        self._once.runs.read()
-        self._wrong += wrong_rows(rows, self._once.runs)
+        at_most = sum(one.card.losses_max(_SLOTS_OF_WORKER) for _, one in self._struck)
+        self._wrong += too_many_losses(rows, at_most)
         self._suspects_max = max(self._suspects_max, self._standing.suspects)
         now = time.monotonic()
         self._mark_at = now + max(_MARK_S, (now - began) / _MARK_SHARE)
@@ -194,7 +205,7 @@ class SoakCampaign:
             self._job.assert_nothing_left()
         except DeadlineMissed as error:
             wrong.append(str(error))
-        wrong += self._watch.finish()[len(self._watch.violations) :]
+        wrong += self._watch.finish()
         with self._campaign.reader() as reader:
             self._once.mark(reader)
             status = reader.status()
@@ -202,7 +213,8 @@ class SoakCampaign:
             facts = collect_facts(reader, self._campaign.out)
         faults = faults_of(status)
         wrong += self._once.run_again()
-        wrong += differences(facts, expected, self._once.runs, status.decisions)
+        if self._standing.complete:
+            wrong += differences(facts, expected, self._once.runs, status.decisions)
         wrong += unexplained_faults(faults, Counter())
         wrong += self._wrong_code(status.epoch.opened_wall if status.epoch else 0.0)
         if said := verify(self._campaign.out):

@@ -40,7 +40,23 @@ class Card:
     def loses_items(self) -> bool:
         """Whether what runs then counts as lost while it ran: five times in a row poison an item.
         What an epoch's end takes back is held against no item."""
-        return self.act is Act.KILL and self.role in (Role.TARGET, Role.EXECUTOR, Role.WORKER)
+        return self.losses_max(1) > 0
+
+    def losses_max(self, slots_of_worker: int) -> int:
+        """Return how many items may be lost while they run."""
+        match self.act, self.role:
+            case Act.KILL, Role.TARGET | Role.EXECUTOR:
+                return 1
+            case Act.KILL, Role.WORKER:
+                return slots_of_worker
+            case _:
+                return 0
+
+    @property
+    def ends_epoch(self) -> bool:
+        """Whether the job may need another epoch after it."""
+        harmless = self.role in (Role.TARGET, Role.EXECUTOR)
+        return not harmless and self.act not in (Act.STOP, Act.BACKEND)
 
 
 _CHEAP: Final = {

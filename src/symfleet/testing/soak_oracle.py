@@ -9,7 +9,8 @@ ledger holds one decision for each item.
 
 *Losses.* An item that is killed under is lost unblamed: the third time in a row makes it a suspect,
 the fifth poisons it. The soak spares suspects once nothing else is open, and before that nobody
-runs them, so that nothing may be poisoned. An item can have been lost at most as often as it ran.
+runs them, so that nothing may be poisoned. A death of a target or an executor loses one item, that
+of a worker one for each of its slots, and nothing else loses any.
 """
 
 from __future__ import annotations
@@ -99,13 +100,10 @@ class DecidedOnce:
         ]
 
 
-def wrong_rows(rows: Iterable[WorkRow], runs: RunLog) -> list[str]:
-    """Name items that were lost more often than they ran. `runs`: read after the rows."""
-    return [
-        f"{row.input_id} was lost {row.losses} times but ran {ran} times"
-        for row in rows
-        if row.losses > (ran := len(runs.starts.get(row.input_id, ())))
-    ]
+def too_many_losses(rows: Iterable[WorkRow], at_most: int) -> list[str]:
+    """Tell when open items were lost more often than the faults can account for."""
+    losses = sum(row.losses for row in rows)
+    return [f"{losses} losses, of which {at_most} are accounted for"] if losses > at_most else []
 
 
 def rows_at_risk(reader: LedgerReader) -> list[WorkRow]:

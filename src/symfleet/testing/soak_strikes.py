@@ -30,7 +30,8 @@ class Struck:
 
 
 class Striker:
-    """Strikes one job. `ends` tells whether the launcher was asked to end or killed."""
+    """Strikes one job. `asked` and `killed` tell what was done to its present launcher, `dear` how
+    often an epoch was ended since `forget` was called."""
 
     def __init__(
         self,
@@ -46,12 +47,17 @@ class Striker:
         self._job: Job
         self._clock = clock
         self._stopped: list[tuple[float, Member]] = []
-        self.ends = False
+        self.asked = self.killed = False
+        self.dear = 0
 
     def started(self, job: Job) -> None:
         """The job's launcher was started."""
         self._job = job
-        self.ends = False
+        self.asked = self.killed = False
+
+    def forget(self) -> None:
+        """The campaign has made a decision: what ended epochs before did not end it."""
+        self.dear = 0
 
     def strike(self, *, sparing: bool) -> Struck | None:
         """Let the next fault happen; None when its victim is not there, and then it comes again.
@@ -63,6 +69,7 @@ class Striker:
         struck = self._carry_out(card, self._job.members())
         if struck is not None:
             self._pack.take(card)
+            self.dear += card.ends_epoch
         return struck
 
     def _carry_out(self, card: Card, members: Sequence[Member]) -> Struck | None:
@@ -81,7 +88,7 @@ class Striker:
                 met = self._stop(victim, seconds)
             case Act.TERM:
                 met, seconds = self._job.kill(victim, signal.SIGTERM), 0.0
-                self.ends = self.ends or met
+                self.asked = self.asked or met
             case Act.SESSION:
                 met, seconds = self._kill_all(victim, members), 0.0
             case _:
@@ -90,14 +97,14 @@ class Striker:
 
     def _kill(self, victim: Member) -> bool:
         met = self._job.kill(victim)
-        self.ends = self.ends or (met and victim.role is Role.LAUNCHER)
+        self.killed = self.killed or (met and victim.role is Role.LAUNCHER)
         return met
 
     def _kill_all(self, launcher: Member, members: Sequence[Member]) -> bool:
         """As a power cut would, in any order."""
         for member in self._chance.sample(members, len(members)):
             self._job.kill(member)
-        self.ends = True
+        self.killed = True
         return launcher in members
 
     def _stop(self, victim: Member, seconds: float) -> bool:
