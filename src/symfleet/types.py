@@ -160,6 +160,8 @@ class WorkState(enum.StrEnum):
     DONE = "done"
     DEFERRED = "deferred"
     POISONED = "poisoned"
+    SUPERSEDED = "superseded"
+    """It was open when a new coverage generation began, which has work of its own."""
 
 
 class Keep(enum.StrEnum):

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from symfleet.errors import DataError, IntegrityError, InternalError
-from symfleet.ledger.contract import Ledger
+from symfleet.ledger.contract import Ledger, NewGeneration
 from symfleet.ledger.manifest import decode_manifest
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.protocol.operations import (
@@ -49,6 +49,7 @@ from symfleet.protocol.operations import (
     TakenOver,
     TakeOver,
 )
+from symfleet.protocol.work import WorkItem, work_id_of
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,
@@ -64,6 +65,7 @@ from symfleet.types import (
     Epoch,
     Fence,
     FencingToken,
+    GenerationId,
     Incarnation,
     Keep,
     Outcome,
@@ -72,6 +74,9 @@ from symfleet.types import (
     WorkState,
     input_id_of,
 )
+
+
+KEY = campaign_row().key
 
 
 class Store(ABC):
@@ -913,6 +918,63 @@ class LedgerBehaviour:
         assert (status.epochs, status.decisions) == (2, 3)
         assert [row.executed for row in status.coordinators] == [2]
         assert status.last_new_edge_wall is not None
+
+    # ---- generations ----------------------------------------------------------------------------
+
+    @pytest.mark.guarantee("C7")
+    @pytest.mark.guarantee("C8")
+    @pytest.mark.parametrize("killed", [False, True])
+    def test_a_new_generation_supersedes_what_is_open_and_executes_the_corpus_again(
+        self, store: Store, killed: bool
+    ) -> None:
+        ledger = self._open(store, Keep.NOVEL)
+        admit(ledger, b"done", b"leased", b"poisoned", b"deferred", b"pending")
+        leases = claim(ledger, 4)
+        decide(ledger, decision(leases[0], [child(b"kid", 8)], edges=packed(16)))
+        for executor in (1, 2, 3):
+            held = leases[2] if executor == 1 else claim_one(ledger)
+            one(ledger, Blame(held.work_id, held.token, Incarnation(executor), "SIGSEGV"))
+        one(ledger, Defer(leases[3].work_id, leases[3].token, "protocol"))
+        before, knowledge = ledger.status(), ledger.knowledge()
+        assert before.states[WorkState.POISONED] == before.states[WorkState.DEFERRED] == 1
+        again = store.crash_and_open()
+        new = NewGeneration(GenerationId("ef" * 32), replace(KEY, target_digest="n" * 64), "", 1.0)
+        assert again.begin_generation(new) == 6
+        if killed:
+            again = store.crash_and_open()
+        assert list(again.audit()) == []
+        assert again.open_epoch(epoch_request(8)).frontier == 6
+        status = again.status()
+        assert status.campaign.generation == new.generation
+        assert (status.campaign.key, status.campaign.generation_number) == (new.key, 2)
+        assert status.states == {
+            **dict.fromkeys(WorkState, 0),
+            WorkState.PENDING: 6,
+            WorkState.DONE: 1,
+            WorkState.SUPERSEDED: 5,
+        }
+        assert status.decisions == 1, "old decisions stay"
+        assert replace(status.total, edges=0) == replace(before.total, edges=0)
+        assert (before.total.edges, status.total.edges) == (2, 0), "coverage counts anew"
+        assert (len(knowledge), again.knowledge()) == (8, b"")
+        assert again.rearm([leases[2].work_id]) == 0, "the old program's work never comes back"
+        work = claim(again)
+        inputs = (b"done", b"leased", b"poisoned", b"deferred", b"pending", b"kid")
+        assert [lease.data for lease in work] == list(inputs)
+        items = [WorkItem(new.generation, input_id_of(data)) for data in inputs]
+        assert [lease.work_id for lease in work] == [work_id_of(item) for item in items]
+        told = decide(again, decision(work[0], [child(b"kid", 8)], edges=packed(16)))
+        assert told.kept == (input_id_of(b"kid"),), "new again, for this program"
+        assert again.status().total.edges == 2
+        assert again.status().corpus == before.corpus, "the same bytes are one input"
+        assert list(again.audit()) == []
+        last = store.crash_and_open()
+        assert last.knowledge() == packed(8, 16)
+        newer = replace(new, generation=GenerationId("fe" * 32))
+        assert last.begin_generation(newer) == 6
+        assert last.status().states[WorkState.SUPERSEDED] == 10
+        assert last.knowledge() == b""
+        assert list(last.audit()) == []
 
     # ---- turns ----------------------------------------------------------------------------------
 

@@ -169,8 +169,8 @@ _MAY_SCAN = {
     # few rows by nature, or the whole is asked for
     "campaign", "standing", "epochs", "counters", "faults", "acks", "coverage",
     "sinks", "unpublished_decisions", "drop_unnamed", "open_sources", "live_sinks",
-    "accept_older", "put_standing",
-    "rows_done", "corpus", "decisions", "set_standing",
+    "accept_older", "put_standing", "campaign_as_made", "generation_start", "supersede",
+    "rows_done", "rows_superseded", "corpus", "corpus_inputs", "decisions", "set_standing",
     # the last row of a table in the order in which it is stored
     "last_epoch", "last_decision",
 }  # fmt: skip

@@ -40,15 +40,16 @@ def register(app: App, invocation: Invocation) -> None:
         said = _said_of_the_ledger(flags)
         prepare_ledger(out, said.output.ledger, accept_older=said.advanced.accept_older_ledger)
         base = stored_config(out)
-        _refuse_fixed(flags, base)
+        if not said.advanced.accept_new_target:
+            _refuse_fixed(flags, base)
         flags["out_dir"] = str(Path(out).absolute())
         resolved = resolve(flags, settings_environment(), base=_forget_once(base))
         return launch(resolved.config, as_json=json)
 
 
 def _said_of_the_ledger(flags: dict[str, Any]) -> CampaignConfig:
-    """Return what is said now of the two settings that matter before a campaign can be read."""
-    names = ("ledger", "accept_older_ledger")
+    """Return what is said now of the settings that matter before a campaign can be read."""
+    names = ("ledger", "accept_older_ledger", "accept_new_target")
     variables = {SETTINGS[name].variable for name in names}
     environment = {name: text for name, text in settings_environment().items() if name in variables}
     return resolve({name: flags[name] for name in names if name in flags}, environment).config
@@ -59,7 +60,9 @@ def _forget_once(base: CampaignConfig) -> CampaignConfig:
 
     Where the ledger is, the folder knows better than what the first launch was told: a server may
     have moved since, and a campaign."""
-    advanced = dataclasses.replace(base.advanced, accept_older_ledger=False)
+    advanced = dataclasses.replace(
+        base.advanced, accept_older_ledger=False, accept_new_target=False
+    )
     output = dataclasses.replace(base.output, ledger="")
     return dataclasses.replace(base, advanced=advanced, output=output)
 
@@ -74,5 +77,6 @@ def _refuse_fixed(flags: dict[str, Any], base: CampaignConfig) -> None:
                 f"{setting.flag} belongs to the campaign",
                 where=name,
                 why=f"it is {stored} there and {raw} now; results of both would be mixed",
-                hint="leave it away, or explore into a new folder with -i OUT/corpus",
+                hint="leave it away; or explore into a new folder with -i OUT/corpus; or say"
+                " --accept-new-target, too: every input of the corpus is executed again",
             )

@@ -45,9 +45,11 @@ def generation_key(config: CampaignConfig, program: Path, engine_build: str) -> 
     )
 
 
-def generation_id_of(key: GenerationKey) -> GenerationId:
-    """Name a generation by the SHA-256 of its key."""
-    return GenerationId(hashlib.sha256(_DOMAIN + msgspec.msgpack.encode(key)).hexdigest())
+def generation_id_of(key: GenerationKey, number: int = 1) -> GenerationId:
+    """Name a generation by the SHA-256 of its key and, from the second on, of its number: a
+    campaign that comes back to an earlier program begins anew with it."""
+    which = b"" if number == 1 else b"%d:" % number
+    return GenerationId(hashlib.sha256(_DOMAIN + which + msgspec.msgpack.encode(key)).hexdigest())
 
 
 def key_differences(stored: GenerationKey, present: GenerationKey) -> list[str]:

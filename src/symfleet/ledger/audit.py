@@ -213,8 +213,9 @@ def _start_findings(connection: Database, campaign: CampaignId) -> Iterator[Find
             detail = f"{amount} counted, {open_rows[state]} found"
             yield Finding("a count of work rows is wrong", f"standing {state}", detail)
     rows = int(execute(_READ["last_work"]).fetchone()[0])
+    superseded = int(execute(_READ["generation_start"]).fetchone()[2])
     for name, counted, found in (
-        ("work rows", pending + leased + done + deferred + poisoned, rows),
+        ("work rows", pending + leased + done + deferred + poisoned + superseded, rows),
         ("decided rows", done, decisions),
         ("executed", int(execute(_SQL["executed"]).fetchone()[0]), decisions),
         ("artefacts", corpus + crashes + hangs, int(execute(_READ["last_artefact"]).fetchone()[0])),
@@ -415,6 +416,7 @@ def _audit_counts(connection: Database, sums: Counter[tuple[int, int, str]]) -> 
     names = ("pending", "leased", "done", "deferred", "poisoned", "suspects")
     counted = dict(zip(names, standing[:6], strict=True))
     counted |= dict(zip(("corpus", "crashes", "hangs"), standing[7:10], strict=True))
+    counted["superseded"] = int(execute(_READ["generation_start"]).fetchone()[2])
     for name, amount in counted.items():
         if found[name] != amount:
             detail = f"{amount} counted, {found[name]} found"

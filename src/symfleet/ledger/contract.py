@@ -52,7 +52,7 @@ class GenerationKey:
 
 @dataclass(frozen=True, slots=True)
 class CampaignRow:
-    """Identity of a campaign, written once at creation."""
+    """Identity of a campaign, written once at creation, and what it explores now."""
 
     campaign: CampaignId
     ledger_incarnation: str
@@ -62,6 +62,19 @@ class CampaignRow:
     generation: GenerationId
     key: GenerationKey
     config_toml: str
+    generation_number: int = 1
+    """How many generations the campaign has had; `generation`, `key` and `config_toml` are those of
+    the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewGeneration:
+    """A program that a campaign goes on with: its results are not mixed with earlier ones."""
+
+    generation: GenerationId
+    key: GenerationKey
+    config_toml: str
+    now_wall: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +170,7 @@ class LedgerStatus:
     idle_window_s: float | None
     decisions: int
     last_new_edge_wall: float | None
+    """`total.edges`, and this, are those of the newest generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +298,12 @@ class Ledger(LedgerReader, TurnLedger, Protocol):
     def open_epoch(self, request: EpochRequest) -> EpochOpening:
         """Check the store (bounded), write the new epoch row, void all older leases whatever their
         time says (L4..L6), re-arm deferred rows (J8), return what was found."""
+        ...
+
+    def begin_generation(self, new: NewGeneration) -> int:
+        """Begin a coverage generation, before an epoch is opened: all work that is not decided is
+        superseded, every input of the corpus becomes work, coverage and edges count anew; all in
+        one durable transaction. Return how much work that is."""
         ...
 
     def register_source(self, kind: str, path: str, host: str) -> int:

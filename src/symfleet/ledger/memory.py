@@ -17,12 +17,14 @@ from typing import assert_never
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.errors import DataError, SymfleetError
 from symfleet.ledger import plan as planning
-from symfleet.ledger.contract import EpochRequest
+from symfleet.ledger.contract import EpochRequest, NewGeneration
+from symfleet.ledger.edges import Knowledge
 from symfleet.ledger.memory_decisions import MemoryDecisions
 from symfleet.ledger.memory_ending import MemoryEnding
 from symfleet.ledger.memory_frontier import MemoryFrontier
 from symfleet.ledger.memory_state import (
     EpochState,
+    GenerationState,
     Sink,
     Source,
 )
@@ -54,6 +56,7 @@ from symfleet.protocol.operations import (
     TakeOver,
     TurnAnswers,
 )
+from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.types import (
     Epoch,
     Incarnation,
@@ -135,6 +138,35 @@ class MemoryLedger(MemoryFrontier, MemoryDecisions, MemoryEnding):
                 if artefact.kind is sink.row.kind and artefact.decision > 0
             }
         )
+
+    def begin_generation(self, new: NewGeneration) -> int:
+        """Supersede what is open; make every input of the corpus work again."""
+        tables = self._tables
+        superseded = 0
+        for work in tables.work.values():
+            if work.state not in (WorkState.DONE, WorkState.SUPERSEDED):
+                work.state, work.suspect = WorkState.SUPERSEDED, False
+                superseded += 1
+        tables.generations.append(
+            GenerationState(len(tables.epochs) + 1, len(tables.decisions), superseded)
+        )
+        self._campaign = replace(
+            self._campaign,
+            generation=new.generation,
+            key=new.key,
+            config_toml=new.config_toml,
+            generation_number=self._campaign.generation_number + 1,
+        )
+        self._knowledge = Knowledge()
+        again = [one for one in tables.artefacts if one.kind is SinkKind.CORPUS]
+        for artefact in again:
+            item = WorkItem(generation=new.generation, input=artefact.input_id)
+            place = planning.outside_place(len(tables.work) + 1)
+            ids = work_id_of(item), state_id_of(item)
+            self._new_work(*ids, artefact.input_id, encode_item(item), place, 0)
+        self._changes += superseded + len(again)
+        self._journal.forget()
+        return len(again)
 
     def register_source(self, kind: str, path: str, host: str) -> int:
         """Return the number of the source; it is open."""

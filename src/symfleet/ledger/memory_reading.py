@@ -150,7 +150,7 @@ class MemoryReading:
     def knowledge(self) -> bytes:
         """Return all edges, packed."""
         known = Knowledge()
-        for decision in self._tables.decisions:
+        for decision in self._tables.decisions[self._tables.generation.decisions_before :]:
             known.add(known.new_in(unpack_edges(decision.new_edges)))
         return known.packed()
 
@@ -181,8 +181,9 @@ class MemoryReading:
 
     def _sums(self, epoch: Epoch | None) -> Mapping[str, int]:
         sums: Counter[str] = Counter()
+        first_epoch = self._tables.generation.first_epoch
         for (at, _, name), amount in self._tables.counters.items():
-            if epoch is None or at == epoch:
+            if (epoch is None or at == epoch) and (at >= first_epoch or name != "edges"):
                 sums[name] += amount
         return sums
 

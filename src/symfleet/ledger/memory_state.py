@@ -149,6 +149,15 @@ class EpochState:
     idle_window_s: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class GenerationState:
+    """A generation row: where it began, and how many work rows it has ended."""
+
+    first_epoch: int
+    decisions_before: int
+    superseded: int
+
+
 @dataclass(slots=True)
 class Source:
     """A source row."""
@@ -188,6 +197,8 @@ class Tables:
     work: dict[WorkId, Work] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
     epochs: list[EpochState] = field(default_factory=list)
+    generations: list[GenerationState] = field(default_factory=list)
+    """Those after the first."""
     sources: list[Source] = field(default_factory=list)
     sinks: list[Sink] = field(default_factory=list)
     artefacts: list[Artefact] = field(default_factory=list)
@@ -196,6 +207,11 @@ class Tables:
     counters: dict[tuple[Epoch, int, str], int] = field(default_factory=dict)
     faults: dict[tuple[Epoch, int, str, str], int] = field(default_factory=dict)
     acks: dict[tuple[Epoch, int], Ack] = field(default_factory=dict)
+
+    @property
+    def generation(self) -> GenerationState:
+        """Where the newest generation began."""
+        return self.generations[-1] if self.generations else GenerationState(0, 0, 0)
 
 
 def shown_of(artefact: Artefact) -> Shown:

@@ -188,7 +188,7 @@ def _check_before_writing(out: Path, accept_older: str | None) -> bool:
     byte; return whether it is an older copy that is to be accepted."""
     path = out / LEDGER_NAME
     check_file(path)
-    check_log_belongs(path, _READ["campaign"])
+    check_log_belongs(path, _READ["campaign_as_made"])
     if is_older_schema(path):
         writer = connect_writer(path)
         try:
@@ -219,7 +219,7 @@ def check_at_rest(out: Path) -> None:
     path = out / LEDGER_NAME
     if path.exists():
         check_file(path)
-        check_log_belongs(path, _READ["campaign"])
+        check_log_belongs(path, _READ["campaign_as_made"])
 
 
 def open_reader(out: Path) -> RowReading:

@@ -14,11 +14,18 @@ from typing import Final, TypeVar, assert_never
 from symfleet import crash
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.errors import DataError, InternalError
-from symfleet.ledger import opening, turn_decision, turn_ending, turn_frontier, turn_giving_back
-from symfleet.ledger.contract import EpochRequest
+from symfleet.ledger import (
+    generations,
+    opening,
+    turn_decision,
+    turn_ending,
+    turn_frontier,
+    turn_giving_back,
+)
+from symfleet.ledger.contract import EpochRequest, NewGeneration
 from symfleet.ledger.crash_points import pass_applied
 from symfleet.ledger.highwater import Highwater
-from symfleet.ledger.row_reading import RowReading
+from symfleet.ledger.row_reading import RowReading, read_campaign
 from symfleet.ledger.rows import Cursor, Database
 from symfleet.ledger.standing import read_standing
 from symfleet.ledger.statements import load
@@ -90,6 +97,15 @@ class RowLedger(RowReading, ABC):
             knowledge=self._standing.knowledge.packed(),
             sinks=self.sinks(),
         )
+
+    def begin_generation(self, new: NewGeneration) -> int:
+        """Begin a coverage generation; return how many inputs are work again."""
+        number = self._campaign.generation_number + 1
+        again = self._in_transaction(
+            lambda cursor: generations.begin(cursor, self._standing, number, new)
+        )
+        self._campaign = read_campaign(self._connection, self._where)
+        return again
 
     def register_source(self, kind: str, path: str, host: str) -> int:
         """Return the number of the source; it is open."""

@@ -64,6 +64,7 @@ def read_campaign(connection: Database, where: str) -> CampaignRow:
             generation=GenerationId(row[4]),
             key=msgspec.json.decode(row[5], type=GenerationKey),
             config_toml=row[6],
+            generation_number=row[7],
         )
 
 
@@ -104,7 +105,8 @@ class RowReading:
             standing = execute(_SQL["standing"]).fetchone()
             last = execute(_SQL["last_epoch"]).fetchone()
             epoch = Epoch(0 if last is None else last[0])
-            sums = self._sums(epoch)
+            first_epoch, _, superseded = execute(_SQL["generation_start"]).fetchone()
+            sums = self._sums(epoch, first_epoch)
             corpus, crashes, hangs = standing[7:10]
             counts = {SinkKind.CORPUS: corpus, SinkKind.CRASHES: crashes, SinkKind.HANGS: hangs}
             decision = execute(_SQL["last_decision"]).fetchone()
@@ -119,6 +121,7 @@ class RowReading:
                     WorkState.DONE: standing[2],
                     WorkState.DEFERRED: standing[3],
                     WorkState.POISONED: standing[4],
+                    WorkState.SUPERSEDED: superseded,
                 },
                 suspects=standing[5],
                 unpublished=read_unpublished(connection, counts),
@@ -270,12 +273,14 @@ class RowReading:
         rows = self._connection.execute(_SQL["epochs"], (first,)).fetchall()
         return tuple(EpochRow(Epoch(epoch), *rest) for epoch, *rest in rows)
 
-    def _sums(self, epoch: Epoch) -> _Sums:
+    def _sums(self, epoch: Epoch, first_epoch: int) -> _Sums:
+        """Add counters up; edges are those of the generation that began with `first_epoch`."""
         now: Counter[str] = Counter()
         total: Counter[str] = Counter()
         executed: dict[int, int] = {}
         for at, coordinator, name, amount in self._connection.execute(_SQL["counters"]):
-            total[name] += amount
+            if at >= first_epoch or name != "edges":
+                total[name] += amount
             if at == epoch:
                 now[name] += amount
                 if name == "executed":

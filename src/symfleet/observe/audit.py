@@ -28,9 +28,10 @@ _WRONG: Final = "wrong"
 def compare_shown(reader: LedgerReader, out: Path, *, live: bool) -> Iterator[FileFinding]:
     """Yield what does not agree. `live`: a job works on the campaign."""
     status = reader.status()
-    yield from _settings(reader, out, live=live)
-    if not (out / "README.txt").is_file():
-        yield FileFinding(_MISSING, "README.txt")
+    if status.epoch is not None:
+        yield from _settings(reader, out, live=live)
+        if not (out / "README.txt").is_file():
+            yield FileFinding(_MISSING, "README.txt")
     if not live and status.epoch is not None and status.epoch.reason is not None:
         yield from _poison(reader, out)
         yield from _status(status, out)

@@ -83,6 +83,9 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
         f" {duration(report.time_total_s)} in {report.epochs} {_launches(report.epochs)}"
     )
     yield f"corpus     {report.corpus} inputs, {total.edges} edges"
+    generation = report.campaign.generation_number
+    if generation > 1:
+        yield f"           edges since a new target was accepted (generation {generation})"
     yield f"crashes    {total.crashes}" + (f"   see {out}/crashes" if total.crashes else "")
     yield f"hangs      {total.hangs}" + (f"   see {out}/hangs" if total.hangs else "")
     yield (

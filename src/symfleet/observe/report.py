@@ -128,6 +128,8 @@ class CampaignPart(Part, frozen=True):
     engine: str
     generation: str
     created_wall_s: float
+    generation_number: int = 1
+    """How often a new target was accepted, and one; edges are those of this generation."""
 
 
 class SlotPart(Part, frozen=True):
@@ -260,6 +262,7 @@ def report_of(
             engine=engine,
             generation=campaign.generation,
             created_wall_s=campaign.created_wall,
+            generation_number=campaign.generation_number,
         ),
         epoch=_epoch_part(status.epoch, running=running) if status.epoch else None,
         epochs=status.epochs,

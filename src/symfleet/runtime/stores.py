@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,13 @@ from symfleet.config.project import CONFIG_NAME, render_toml
 from symfleet.corpus.durable import write_file
 from symfleet.coverage.generation import generation_id_of, key_differences
 from symfleet.errors import SymfleetError, UserError
-from symfleet.ledger.contract import CampaignRow, GenerationKey, Ledger, LedgerReader
+from symfleet.ledger.contract import (
+    CampaignRow,
+    GenerationKey,
+    Ledger,
+    LedgerReader,
+    NewGeneration,
+)
 from symfleet.types import CampaignId, GenerationId
 
 
@@ -96,26 +102,41 @@ def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> Ope
         return OpenedLedger(made, row.campaign, row.generation)
     ledger = own_ledger(out, request, clock, config.output.ledger)
     try:
-        row = ledger.status().campaign
-        _require_same(out, row, config, key)
+        row = _explore_with(ledger, out, config, key, clock)
     except BaseException:
         ledger.close()
         raise
     return OpenedLedger(ledger, row.campaign, row.generation)
 
 
-def _require_same(out: Path, row: CampaignRow, config: CampaignConfig, key: GenerationKey) -> None:
-    """Refuse a campaign of another program: its results would be mixed with those of this one."""
+def _explore_with(
+    ledger: Ledger, out: Path, config: CampaignConfig, key: GenerationKey, clock: Clock
+) -> CampaignRow:
+    """Return the campaign as it goes on with this program. Refuse it for another one, whose results
+    would be mixed with those that it has, unless a new coverage generation is asked for."""
+    row = ledger.status().campaign
     differences = key_differences(row.key, key)
     if row.keep is not config.keep:
-        differences.append(f"keep: {row.keep} in the campaign, {config.keep} now")
-    if differences:
-        raise UserError(
-            "the campaign belongs to another target",
-            where=str(out),
-            why="; ".join(differences),
-            hint="choose another output folder",
-        )
+        keep = f"keep: {row.keep} in the campaign, {config.keep} now"
+        raise _another_target(out, [*differences, keep], "choose another output folder")
+    if not differences:
+        return row
+    if not config.advanced.accept_new_target:
+        hint = "choose another output folder; or go on in this one with --accept-new-target: every"
+        hint += " input of the corpus is executed again, and coverage counts anew"
+        raise _another_target(out, differences, hint)
+    generation = generation_id_of(key, row.generation_number + 1)
+    ledger.begin_generation(NewGeneration(generation, key, render_toml(config), clock.wall()))
+    return ledger.status().campaign
+
+
+def _another_target(out: Path, differences: Sequence[str], hint: str) -> UserError:
+    return UserError(
+        "the campaign belongs to another target",
+        where=str(out),
+        why="; ".join(differences),
+        hint=hint,
+    )
 
 
 @contextlib.contextmanager

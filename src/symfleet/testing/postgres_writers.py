@@ -19,6 +19,7 @@ from symfleet.ledger.contract import (
     EpochRow,
     Finding,
     LedgerStatus,
+    NewGeneration,
     TurnLedger,
     WorkRow,
 )
@@ -61,6 +62,10 @@ class SeveralWriters:
         if not writers or any(isinstance(operation, ROOT_ONLY) for operation in operations):
             return self.root.run(operations)
         return self._order.choice([self.root, *writers]).run(operations)
+
+    def begin_generation(self, new: NewGeneration) -> int:
+        """Begin at the root."""
+        return self.root.begin_generation(new)
 
     def register_source(self, kind: str, path: str, host: str) -> int:
         """Register at the root."""

@@ -10,6 +10,16 @@ INSERT INTO standing VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 -- name: accept_older
 UPDATE campaign SET ledger_incarnation = ?
 
+-- name: supersede
+UPDATE work SET state = 'superseded', suspect = 0 WHERE state NOT IN ('done', 'superseded')
+
+-- name: put_generation
+INSERT INTO generations (number, generation, generation_key, config_toml, begun_wall, first_epoch,
+    decisions_before, superseded) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: put_again
+INSERT INTO work (work, work_id, state_id, input, place, payload) VALUES (?, ?, ?, ?, ?, ?)
+
 -- name: void_leases
 UPDATE work SET state = 'pending' WHERE state = 'leased'
 

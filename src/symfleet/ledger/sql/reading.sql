@@ -7,8 +7,20 @@ BEGIN DEFERRED
 COMMIT
 
 -- name: campaign
+SELECT c.campaign, c.ledger_incarnation, c.created_wall, c.keep,
+    coalesce(g.generation, c.generation), coalesce(g.generation_key, c.generation_key),
+    coalesce(g.config_toml, c.config_toml), coalesce(g.number, 1)
+FROM campaign AS c
+    LEFT JOIN generations AS g ON g.number = (SELECT max(number) FROM generations)
+
+-- name: campaign_as_made
 SELECT campaign, ledger_incarnation, created_wall, keep, generation, generation_key, config_toml
 FROM campaign
+
+-- name: generation_start
+SELECT coalesce(max(first_epoch), 0), coalesce(max(decisions_before), 0),
+    CAST(coalesce(sum(superseded), 0) AS BIGINT)
+FROM generations
 
 -- name: standing
 SELECT pending, leased, done, deferred, poisoned, suspects, changes, corpus, crashes, hangs
@@ -56,10 +68,15 @@ SELECT decided_wall FROM decisions
 WHERE decision = (SELECT max(decision) FROM coverage)
 
 -- name: coverage
-SELECT edges FROM coverage ORDER BY decision
+SELECT edges FROM coverage
+WHERE decision > (SELECT coalesce(max(decisions_before), 0) FROM generations) ORDER BY decision
 
 -- name: input_bytes
 SELECT data FROM inputs WHERE digest = ?
+
+-- name: corpus_inputs
+SELECT a.artefact, a.input, i.digest FROM artefacts AS a JOIN inputs AS i ON i.input = a.input
+WHERE a.kind = 'corpus' AND a.artefact > ? ORDER BY a.artefact LIMIT ?
 
 -- name: corpus
 SELECT a.artefact, i.digest FROM artefacts AS a JOIN inputs AS i ON i.input = a.input
@@ -108,6 +125,10 @@ SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
 FROM work AS w JOIN inputs AS i ON i.input = w.input
 WHERE w.state = 'done' ORDER BY w.work LIMIT ?
 
+-- name: rows_superseded
+SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
+FROM work AS w JOIN inputs AS i ON i.input = w.input
+WHERE w.state = 'superseded' ORDER BY w.work LIMIT ?
 
 -- name: corpus_artefacts
 SELECT a.artefact, a.kind, i.digest, p.digest, a.outcome, a.signal, a.epoch, a.decision, i.data,
