@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import shlex
@@ -22,6 +23,8 @@ from typing import Any
 
 import msgspec
 
+from symfleet.testing.layout_faults import end_session
+from symfleet.testing.postgres_cluster import Cluster, programs
 from symfleet.testing.soak import Soak, SoakPlan
 from symfleet.testing.soak_graph import Graph
 from symfleet.testing.soak_record import SoakRecord
@@ -40,6 +43,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--pause", type=float, default=0.05, help="seconds that an item sleeps")
     parser.add_argument("--slots", type=int, default=4)
     parser.add_argument("--coordinators", type=int, default=1)
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--own-connections", action="store_true", help="of each coordinator")
     parser.add_argument("--cheap", type=int, default=2, help="cheap faults for each dear one")
     parser.add_argument("--steady", type=int, default=3, help="every n-th campaign keeps its root")
     parser.add_argument("--keep", action="store_true", help="keep the folder in any case")
@@ -48,7 +53,7 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def soak(options: argparse.Namespace, folder: Path) -> SoakRecord:
+def soak(options: argparse.Namespace, folder: Path, cluster: Cluster | None) -> SoakRecord:
     """Run it."""
     # An edit of the program in the middle would make another generation.
     program = folder / PROGRAM.name
@@ -62,8 +67,21 @@ def soak(options: argparse.Namespace, folder: Path) -> SoakRecord:
         cheap=options.cheap,
         steady=options.steady,
         keep=options.keep,
+        ledger="" if cluster is None else cluster.url,
+        own_connections=options.own_connections,
     )
-    return Soak(plan, Graph(program, options.nodes, options.pause), folder).run()
+    cut = None if cluster is None else functools.partial(end_session, cluster.url)
+    return Soak(plan, Graph(program, options.nodes, options.pause), folder, cut=cut).run()
+
+
+def server(options: argparse.Namespace) -> Cluster | None:
+    """Start a server if there is to be one."""
+    if options.store == "sqlite":
+        return None
+    folder = programs()
+    if folder is None:
+        raise SystemExit("no PostgreSQL server is installed")
+    return Cluster(folder)
 
 
 def main() -> int:
@@ -73,7 +91,12 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     print(f"everything is below {folder}", file=sys.stderr)
     before = os.getloadavg()
-    record = soak(options, folder)
+    cluster = server(options)
+    try:
+        record = soak(options, folder, cluster)
+    finally:
+        if cluster is not None:
+            cluster.stop()
     date = datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
     result: dict[str, Any] = {
         "date": date,

@@ -256,19 +256,15 @@ class DisturbedRun:
     def _end_session(self) -> bool:
         """End the server's side of one coordinator's connection, as its operator may."""
         assert self._cluster is not None
-        with psycopg.connect(self._cluster.url, autocommit=True) as connection:
-            sessions: list[int] = []
+        url, met = self._cluster.url, False
 
-            def is_there() -> bool:
-                sessions[:] = [pid for (pid,) in connection.execute(_SESSIONS)]
-                return bool(sessions) or not self.job.is_running
+        def ended() -> bool:
+            nonlocal met
+            met = end_session(url, self._chance)
+            return met or not self.job.is_running
 
-            until("a session is seen", is_there, _STRIKE_S)
-            if not sessions:
-                return False
-            pid = self._chance.choice(sorted(sessions))
-            row = connection.execute("SELECT pg_terminate_backend(%s)", (pid,)).fetchone()
-            return row == (True,)
+        until("a session is seen", ended, _STRIKE_S)
+        return met
 
     def _stop_and_continue(self) -> bool:
         """Stop a coordinator until the root has given it up; continued, it must go."""
@@ -290,6 +286,16 @@ class DisturbedRun:
 
 def _own_connections(store: Store) -> Mapping[str, bool]:
     return {"own_connections": True} if store is Store.OWN_CONNECTIONS else {}
+
+
+def end_session(url: str, chance: random.Random) -> bool:
+    """End the session of a random coordinator on a server; False when there is none."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        sessions = sorted(pid for (pid,) in connection.execute(_SESSIONS))
+        if not sessions:
+            return False
+        pid = chance.choice(sessions)
+        return connection.execute("SELECT pg_terminate_backend(%s)", (pid,)).fetchone() == (True,)
 
 
 def disturb(

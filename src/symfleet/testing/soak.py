@@ -42,6 +42,7 @@ class SoakPlan:
     coordinators: int = 1
     cheap: int = 2
     ledger: str = ""
+    own_connections: bool = False
     steady: int = 0
     """Every how many-th campaign keeps its root: 0 for none."""
     keep: bool = False
@@ -105,6 +106,7 @@ class Soak:
         )
         campaign = self._graph.campaign(self._folder / f"campaign{number}", plan.slots)
         campaign.ledger, campaign.coordinators = plan.ledger, plan.coordinators
+        campaign.own_connections = plan.own_connections
         story = Story(self._recorder, number, self._began, self._faults)
         striker = Striker(chance, Pack(cards, chance), self._cut)
         one = SoakCampaign(campaign, striker, story, plan.every_s)

@@ -77,7 +77,8 @@ class SoakCampaign:
         self._spared = self._suspects_max = 0
         self._launches = 0
         self._code = -1
-        self._wrong: list[str] = []
+        self.wrong: list[str] = []
+        """What makes going on pointless."""
 
     @property
     def lives(self) -> list[Life]:
@@ -90,7 +91,7 @@ class SoakCampaign:
         """Run until the campaign is complete; strike it until `ends_at`. Stops early when
         something is wrong that makes going on pointless."""
         self._start()
-        while not self._wrong and not self._watch.violations:
+        while not self.wrong and not self._watch.violations:
             now = time.monotonic()
             self._striker.continue_due()
             if now >= self._look_at:
@@ -125,7 +126,7 @@ class SoakCampaign:
         if striker.dear >= EPOCHS_WITHOUT_DECISION_MAX:
             allowed.add(int(ExitCode.INTEGRITY))
         if self._code not in allowed:
-            self._wrong.append(f"the launcher ended by itself with {self._code}")
+            self.wrong.append(f"the launcher ended by itself with {self._code}")
             return True
         if self._standing.complete and self._code in _CODES:
             return True
@@ -139,7 +140,7 @@ class SoakCampaign:
             self._progress = (self._standing.decided, time.monotonic())
             self._striker.forget()
         elif time.monotonic() - since > _STUCK_S:
-            self._wrong.append(f"no decision for {_STUCK_S:g} s")
+            self.wrong.append(f"no decision for {_STUCK_S:g} s")
 
     def _mark(self) -> None:
         """Read what is decided, and whether what was decided before has run since."""
@@ -153,7 +154,7 @@ class SoakCampaign:
             self._mark_at = began + _MARK_S
             return
         at_most = sum(one.card.losses_max(_SLOTS_OF_WORKER) for _, one in self._struck)
-        self._wrong += too_many_losses(rows, at_most)
+        self.wrong += too_many_losses(rows, at_most)
         self._suspects_max = max(self._suspects_max, self._standing.suspects)
         now = time.monotonic()
         self._mark_at = now + max(_MARK_S, (now - began) / _MARK_SHARE)
@@ -200,7 +201,7 @@ class SoakCampaign:
 
     def judge(self, expected: Facts, *, root_lives: bool) -> CampaignRecord:
         """Compare what came out with what must come out."""
-        wrong = list(self._wrong)
+        wrong = list(self.wrong)
         try:
             self._job.assert_nothing_left()
         except DeadlineMissed as error:
