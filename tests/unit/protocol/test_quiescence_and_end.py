@@ -12,6 +12,7 @@ from symfleet.protocol.events import (
     RankLost,
     Scan,
     ScanFinished,
+    Send,
     StopRequested,
 )
 from symfleet.protocol.fleet import WorkerPhase
@@ -310,6 +311,20 @@ def test_a_control_failure_stops_everybody_and_touches_no_work() -> None:
     assert (finish.exit_code, finish.reason) == (70, "input 00.. is damaged")
     assert not [op for op in turn.operations if isinstance(op, Release)]
     assert bench.ledger.status().total.executed == 0
+
+
+@pytest.mark.guarantee("C1")
+def test_nothing_leaves_that_a_failed_transaction_was_to_make_true() -> None:
+    """A bad result is recovered in this turn, and answered if the release is durable."""
+    bench = CoordinatorBench(knobs=Knobs(prefetch=0))
+    (work,) = bench.first_work(0)
+    events = [bench.frame(Result(())), bench.ready(work.token)]
+    operations = bench.machine.begin_turn(bench.clock.monotonic(), events, drained=True)
+    assert [op.work_id for op in operations if isinstance(op, Release)] == [
+        work.work.items[0].work_id
+    ]
+    bench.machine.fail(74, "disk full")
+    assert not [a for a in bench.machine.end_turn(None) if isinstance(a, Send)]
 
 
 def test_when_not_even_the_verdict_can_be_written_the_end_comes_all_the_same() -> None:
