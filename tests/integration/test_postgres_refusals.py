@@ -27,6 +27,7 @@ from symfleet.ledger import opener, places, postgres_opener
 from symfleet.ledger.contract import Ledger
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.postgres import PostgresLedger
+from symfleet.ledger.postgres_faults import refused_connection
 from symfleet.protocol.operations import (
     Admit,
     Blame,
@@ -336,6 +337,13 @@ def refusal(out: Path, url: str) -> SymfleetError:
 def test_an_unreachable_server(tmp_path: Path) -> None:
     error = refusal(tmp_path, f"postgresql://u@/db?host={tmp_path}")
     assert isinstance(error, HostError)
+    assert error.what == "PostgreSQL cannot be reached"
+
+
+@pytest.mark.parametrize("host", ["database", "role", "SSL"])
+def test_a_host_whose_name_is_a_word_of_another_cause(host: str) -> None:
+    told = f'failed to resolve host "{host}": Name or service not known'
+    error = refused_connection(psycopg.OperationalError(told), "ledger")
     assert error.what == "PostgreSQL cannot be reached"
 
 

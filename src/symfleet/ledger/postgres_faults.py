@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -29,6 +30,11 @@ class ConnectionLostError(IOFailure):
 
 class ConflictError(IOFailure):
     """The server gave the transaction up in favour of another one; it changed nothing."""
+
+
+class RowChangedError(InternalError):
+    """A row was not any more what this transaction had read: it wrote nothing. Whoever reads again
+    sees what the other one made of it."""
 
 
 def translated(  # noqa: PLR0911 - one for each family
@@ -95,9 +101,9 @@ def translated(  # noqa: PLR0911 - one for each family
             )
 
 
-def rows_changed(where: str, why: str) -> InternalError:
+def rows_changed(where: str, why: str) -> RowChangedError:
     """A statement has not written the rows that it was made for."""
-    return InternalError(
+    return RowChangedError(
         "a row changed between its check and its write",
         where=where,
         why=f"{why}; another writer would have to pass the fence",
@@ -117,22 +123,23 @@ def no_rights(where: str, why: str) -> HostError:
 
 _CAUSES: Final = (
     (
-        ("SSL", "TLS", "certificate"),
-        "the TLS connection to PostgreSQL failed",
-        "check sslmode, sslrootcert and the server's certificate",
-    ),
-    (
         ("password authentication failed", "no password supplied", "authentication failed"),
         "PostgreSQL refuses the login",
         "put the password into the file that PGPASSFILE names (mode 0600)",
     ),
     (
-        ("no pg_hba.conf entry", "is not permitted to log in", "role", "pg_ident"),
+        ("no pg_hba.conf entry", "is not permitted to log in", 'role "', "pg_ident"),
         "PostgreSQL refuses the login",
         "check the role's name and the server's pg_hba.conf",
     ),
+    # After the logins: a refused one tells whether it was encrypted.
     (
-        ("database",),
+        ("SSL", "TLS", "certificate"),
+        "the TLS connection to PostgreSQL failed",
+        "check sslmode, sslrootcert and the server's certificate",
+    ),
+    (
+        ('database "',),
         "there is no such database",
         "make it (`createdb NAME`), or correct the name in --ledger",
     ),
@@ -142,7 +149,14 @@ _CAUSES: Final = (
 def refused_connection(error: psycopg.Error, where: str) -> HostError:
     """Return why no session could begin."""
     why = _first_line(error)
-    told = str(error)
+    told = re.sub(r'"[^"]*"', '""', str(error))  # names of hosts and roles say nothing
+    if "no encryption" in told and "SSL encryption" not in told:
+        return HostError(
+            "PostgreSQL takes no connection without TLS",
+            where=where,
+            why=why,
+            hint="take sslmode=disable out of the address; sslmode=verify-full is the safe one",
+        )
     for marks, what, hint in _CAUSES:
         if any(mark in told for mark in marks):
             return HostError(what, where=where, why=why, hint=hint)
