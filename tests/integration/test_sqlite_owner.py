@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,37 @@ def test_readers_see_what_a_killed_owner_committed(tmp_path: Path) -> None:
     reader = opener.open_reader(tmp_path)
     assert reader.status().states[WorkState.LEASED] == 1
     reader.close()
+
+
+def die_early(out: Path, life: int) -> None:
+    """Own the ledger in a process that admits a few inputs and ends without a last word, long
+    before its log is to be folded back."""
+    child = os.fork()
+    if child == 0:
+        try:
+            request = replace(REQUEST, pid=os.getpid(), checkpoint_rows=60)
+            ledger = opener.open_owner(out, request, SystemClock())
+            ledger.open_epoch(epoch_request(life + 1))
+            source = ledger.register_source("seeds", "/s", "here")
+            inputs = tuple(admission(bytes([life, number]) * 1500) for number in range(20))
+            ledger.run([Admit(source, inputs)])
+            ledger.checkpoint()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def test_the_log_does_not_grow_with_every_owner_that_dies_early(tmp_path: Path) -> None:
+    opener.create(tmp_path, campaign_row(), REQUEST, SystemClock()).close()
+    sizes = []
+    for life in range(20):
+        die_early(tmp_path, life)
+        sizes.append((tmp_path / "ledger.db-wal").stat().st_size)
+    reader = opener.open_reader(tmp_path)
+    assert reader.status().states[WorkState.PENDING] == 20 * 20
+    assert list(reader.audit()) == []
+    reader.close()
+    assert max(sizes) < 4 * sizes[0], sizes
 
 
 def test_a_reader_in_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

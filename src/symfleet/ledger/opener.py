@@ -7,6 +7,7 @@ written to it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ from symfleet.ledger.database import (
     is_older_schema,
     migrate,
 )
-from symfleet.ledger.faults import guarded, reading
+from symfleet.ledger.faults import DiskFullError, guarded, reading
 from symfleet.ledger.filesystem import check_filesystem
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.postgres_address import ADDRESS_NAME
@@ -50,6 +51,8 @@ from symfleet.ledger.statements import load
 _CREATING_NAME: Final = LEDGER_NAME + ".creating"
 _OPENING: Final = load("opening")
 _READ: Final = load("reading")
+_LOG_BYTES_A_ROW: Final = 2048
+"""At least, of a row that a turn changes."""
 _LOG_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 
 
@@ -176,11 +179,21 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock) -> SqliteLedger:
             _go_on_from_older(connection, out, request.accept_older)
         ledger = SqliteLedger(connection, path, clock, lock, request.limits)
         check_after_failure(ledger, out)
+        _fold_old_log_back(connection, path, request.checkpoint_rows)
     except BaseException:
         connection.close()
         lock.close()
         raise
     return ledger
+
+
+def _fold_old_log_back(connection: sqlite3.Connection, path: Path, checkpoint_rows: int) -> None:
+    """Fold back what owners that were killed have left in the log. Each one folds it back after
+    `checkpoint_rows` rows of its own: where none lives so long the log would grow for ever."""
+    log = path.with_name(path.name + "-wal")
+    with contextlib.suppress(DiskFullError), guarded(str(path)):
+        if log.exists() and log.stat().st_size >= checkpoint_rows * _LOG_BYTES_A_ROW:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def _check_before_writing(out: Path, accept_older: str | None) -> bool:
