@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from symfleet import errors
 from symfleet.errors import DataError, SymfleetError
+from symfleet.protocol.messages import Flips
 from symfleet.protocol.operations import Answer, Operation, TurnAnswers
 from symfleet.protocol.pieces import Assembly, split
 from symfleet.protocol.turns import (
@@ -32,10 +34,29 @@ PLAIN: dict[object, st.SearchStrategy[Any]] = {
 }
 
 
+NAMES = st.binary(min_size=32, max_size=32).map(bytes.hex)
+WHOLE = st.integers(0, 2**48)
+
+
+def values_within(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
+    """Return all values of a type with a range."""
+    if meta.pattern is not None:
+        return NAMES if meta.max_length == 64 else st.text(st.characters(exclude_characters="\0"))
+    high = 2**64 - 1 if meta.le is None else meta.le
+    if kind is float:
+        return st.floats(meta.ge, high)
+    return st.integers(int(meta.ge or 0), int(high))
+
+
 def values_of(kind: Any) -> st.SearchStrategy[Any]:  # noqa: PLR0911
     """Return all values of a type that MessagePack can carry."""
     if kind in PLAIN:
         return PLAIN[kind]
+    if get_origin(kind) is Annotated:
+        base, meta = get_args(kind)
+        return values_within(getattr(base, "__supertype__", base), meta)
+    if kind is Flips:
+        return st.builds(Flips, **dict.fromkeys(Flips.__struct_fields__, WHOLE))
     if hasattr(kind, "__supertype__"):
         return values_of(kind.__supertype__)
     origin, arguments = get_origin(kind), get_args(kind)
@@ -51,7 +72,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:  # noqa: PLR0911
         return st.one_of([values_of(argument) for argument in arguments])
     if issubclass(kind, enum.Enum):
         return st.sampled_from(kind)
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     return st.builds(kind, **{name: values_of(hint) for name, hint in hints.items()})
 
 

@@ -25,6 +25,7 @@ from symfleet.protocol.messages import (
 )
 from symfleet.protocol.operations import Child, Decide, FollowUp, Lease
 from symfleet.protocol.parts import Parts
+from symfleet.protocol.ranges import AMOUNT_MAX, NUMBER_MAX
 from symfleet.protocol.result_frames import children_digest
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.work import (
@@ -36,9 +37,6 @@ from symfleet.protocol.work import (
 )
 from symfleet.types import GenerationId, Keep, Outcome, StateId, input_id_of
 
-_COUNT_MAX: Final = 2**48
-"""Sums over a campaign's decisions must fit into 63 bits; in microseconds this is nine years."""
-_BOUND_MAX: Final = 2**63 - 1
 _SITE_MAX: Final = 2**64 - 1
 _WORDS_MAX: Final = 64
 _WORD_MAX: Final = 500
@@ -147,14 +145,14 @@ def _verify_executed(
         *item.solved.values(),
     )
     bound = 0 if item.truncated is None else item.truncated
-    if any(not 0 <= count <= _COUNT_MAX for count in counts) or not 0 <= bound <= _BOUND_MAX:
+    if any(not 0 <= count <= AMOUNT_MAX for count in counts) or not 0 <= bound <= NUMBER_MAX:
         raise _Contradiction("range", "a count is negative or absurd")
     if not -1 <= item.exit_code <= 255 or not 0 <= item.signal <= 255:
         raise _Contradiction("range", f"exit code {item.exit_code}, signal {item.signal}")
     if item.generated < len({child.digest for child in children}):
         raise _Contradiction("inventory", f"{item.generated} generated, {len(children)} children")
     words = (*item.degraded, *item.solved, *item.opened, item.reason or "")
-    if len(words) > _WORDS_MAX or any(len(word) > 8 * _WORD_MAX for word in words):
+    if len(words) > _WORDS_MAX or any(len(word) > 8 * _WORD_MAX or "\0" in word for word in words):
         raise _Contradiction("range", "too many or too long words")
     for child in children:
         _verify_child(child, parts, keep, knobs)
@@ -174,9 +172,10 @@ def _verify_child(child: ChildReport, parts: Parts, keep: Keep, knobs: Knobs) ->
         0 <= child.site <= _SITE_MAX
         and child.direction in (0, 1)
         and 0 <= child.signal <= 255
-        and 0 <= child.unstable <= _COUNT_MAX
-        and 0 <= child.wall_us <= _COUNT_MAX
+        and 0 <= child.unstable <= AMOUNT_MAX
+        and 0 <= child.wall_us <= AMOUNT_MAX
         and len(child.how) <= _WORDS_MAX
+        and "\0" not in child.how
         and len(child.digest) == 64
     )
     # A child may have stalled or been killed: its own execution, which is done again as often as it

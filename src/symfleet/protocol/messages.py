@@ -14,14 +14,16 @@ from typing import Annotated, Final
 
 import msgspec
 
-from symfleet.types import DispatchToken, Incarnation, InputId, Outcome, WorkId
-
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-RankNumber = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
-Life = Annotated[Incarnation, msgspec.Meta(ge=0)]
-"""64 bits: the wire has no larger number."""
-Wait = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
-Period = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+from symfleet.protocol.ranges import (
+    Count,
+    Life,
+    Period,
+    RankNumber,
+    Text,
+    Wait,
+    require_edges,
+)
+from symfleet.types import DispatchToken, InputId, Outcome, WorkId
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="t"):
@@ -104,7 +106,7 @@ class ExecutorDied(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
     work_id: WorkId
     input_id: InputId
     executor: Life
-    detail: str
+    detail: Text
     signal: int
     memory_evidence: bool
     selftest_ok: bool
@@ -125,15 +127,15 @@ ItemResult = Executed | Unsettled | ExecutorDied | NotRun
 class Hello(Message, frozen=True, tag="hello"):
     """First frame of a worker: who it is and which slot incarnations it has, in slot order."""
 
-    version: str
-    host: str
+    version: Text
+    host: Text
     pid: Count
     worker: Life
     slots: tuple[Life, ...]
-    engine: str
-    build: str
+    engine: Text
+    build: Text
     edges: Count
-    python: str
+    python: Text
 
 
 class Ready(Message, frozen=True, tag="ready"):
@@ -184,15 +186,15 @@ NO_PLACE: Final = "limits: no place is left"
 class Refused(Message, frozen=True, tag="refused"):
     """The worker cannot accept a Work: schema, digest of the bytes, or limits."""
 
-    reason: str
+    reason: Text
 
 
 class WorkerFault(Message, frozen=True, tag="worker_fault"):
     """The worker's engine cannot run on this host at all (`failure` of the executor protocol)."""
 
-    reason: str
-    message: str
-    hint: str
+    reason: Text
+    message: Text
+    hint: Text
 
 
 class StopAck(Message, frozen=True, tag="stop_ack"):
@@ -267,8 +269,7 @@ class Knowledge(Message, frozen=True, tag="knowledge"):
     edges: bytes
 
     def __post_init__(self) -> None:
-        if len(self.edges) % 4:
-            raise ValueError("edges are whole numbers of 32 bits")
+        require_edges(self.edges)
 
 
 class Beat(Message, frozen=True, tag="beat"):
@@ -290,7 +291,7 @@ class Refuse(Message, frozen=True, tag="refuse"):
     """The receiver does not belong here: the sender of a Hello of another version or campaign (E21,
     both are named), or a coordinator that was given up and came back."""
 
-    reason: str
+    reason: Text
 
 
 # ---- between coordinators -----------------------------------------------------------------------
@@ -300,7 +301,7 @@ class Prepare(Message, frozen=True, tag="prepare"):
     """Ask every coordinator to flush, rescan, give back and vote (Q1)."""
 
     round: Count
-    members: str
+    members: Text
     changes: Count
 
 
@@ -308,17 +309,17 @@ class Vote(Message, frozen=True, tag="vote"):
     """Answer to Prepare; it names what was voted on."""
 
     round: Count
-    members: str
+    members: Text
     changes: Count
     idle: bool
-    reason: str
+    reason: Text
 
 
 class VoteVoid(Message, frozen=True, tag="vote_void"):
     """The root ends a round without COMMIT: every YES of it is void."""
 
     round: Count
-    why: str
+    why: Text
 
 
 class News(Message, frozen=True, tag="news"):
@@ -345,20 +346,19 @@ class News(Message, frozen=True, tag="news"):
     usable: Count
     places: Count
     in_flight: Count
-    paused: str
+    paused: Text
     faulty: bool
     renewing: bool = False
     lost: tuple[Count, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.edges) % 4:
-            raise ValueError("edges are whole numbers of 32 bits")
+        require_edges(self.edges)
 
 
 class EndEpoch(Message, frozen=True, tag="end_epoch"):
     """The root ends the epoch: stop your workers, write what is left, say Closed."""
 
-    reason: str
+    reason: Text
     drain_s: Wait
     control: bool
     restart: bool
@@ -369,7 +369,7 @@ class Closed(Message, frozen=True, tag="closed"):
 
     acknowledged: Count
     total: Count
-    missing: tuple[str, ...]
+    missing: tuple[Text, ...]
     faulty: bool
 
 
@@ -377,10 +377,10 @@ class PeerFailed(Message, frozen=True, tag="peer_failed"):
     """A control failure (69, 70, 74) at a coordinator that is not the root: the job ends."""
 
     exit_code: Annotated[int, msgspec.Meta(ge=1, le=255)]
-    what: str
-    where: str
-    why: str
-    hint: str
+    what: Text
+    where: Text
+    why: Text
+    hint: Text
 
 
 class Adopt(Message, frozen=True, tag="adopt"):

@@ -5,15 +5,32 @@ a savepoint each, and gives the answers back in the same order within the same t
 whose savepoint failed is answered by `Failed` and has changed nothing.
 
 Every change of a work row names its id, its state and its fencing token (L2). What an operation
-means is written here once; `symfleet.ledger` keeps it for every store.
+means is written here once; `symfleet.ledger` keeps it for every store. Those of other coordinators
+arrive as bytes (`turns.py`); the types say what may be in them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+import msgspec
 
 from symfleet.protocol.messages import Flips
+from symfleet.protocol.ranges import (
+    Amount,
+    Count,
+    ExitStatus,
+    InputName,
+    Life,
+    RankNumber,
+    Signal,
+    StateName,
+    Text,
+    Word64,
+    WorkName,
+    require_amounts,
+)
 from symfleet.types import (
     Epoch,
     FencingToken,
@@ -33,12 +50,12 @@ from symfleet.types import (
 class Admission:
     """One input with the work that it becomes. `origin` is shown to people (a path)."""
 
-    input_id: InputId
+    input_id: InputName
     data: bytes
-    work_id: WorkId
-    state_id: StateId
+    work_id: WorkName
+    state_id: StateName
     payload: bytes
-    origin: str
+    origin: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +64,7 @@ class Admit:
     recomputes the work id. Known work is left as it is. Counts `external_inputs` for new ones.
     Answer: Admitted."""
 
-    source: int
+    source: Count
     entries: tuple[Admission, ...]
 
 
@@ -56,15 +73,15 @@ class CountSkips:
     """Count inputs of a source that were not admitted, by reason: unreadable, vanished, growing,
     empty, too_large, special, misnamed. Answer: Counted."""
 
-    source: int
-    reasons: tuple[tuple[str, int], ...]
+    source: Count
+    reasons: tuple[tuple[Text, Amount], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetSource:
     """Say that a source is open (may still bring work) or closed. Answer: Counted."""
 
-    source: int
+    source: Count
     is_open: bool
 
 
@@ -78,8 +95,8 @@ class Claim:
     retried (once). `suspects_only` takes rows marked suspect, which no other claim takes.
     Answer: Claimed."""
 
-    coordinator: int
-    limit: int
+    coordinator: RankNumber
+    limit: RankNumber
     with_deferred: bool = False
     suspects_only: bool = False
 
@@ -89,16 +106,16 @@ class Child:
     """A child as the decision records it. `data` is None when its bytes were stored by a
     StoreInputs before or are dropped by the reporter."""
 
-    input_id: InputId
+    input_id: InputName
     data: bytes | None
-    work_id: WorkId
-    state_id: StateId
+    work_id: WorkName
+    state_id: StateName
     payload: bytes
-    how: str
-    site: int
-    direction: int
+    how: Text
+    site: Word64
+    direction: Signal
     outcome: Outcome
-    signal: int
+    signal: Signal
     edges: bytes
 
 
@@ -106,8 +123,8 @@ class Child:
 class FollowUp:
     """The rest of a truncated execution: the same input with `bound`."""
 
-    work_id: WorkId
-    state_id: StateId
+    work_id: WorkName
+    state_id: StateName
     payload: bytes
 
 
@@ -121,28 +138,32 @@ class Decide:
     that crashes or hangs is an artefact of its kind whether or not it is kept. The item's own
     crash or hang is an artefact too. Answer: Decided."""
 
-    work_id: WorkId
+    work_id: WorkName
     token: FencingToken
-    input_id: InputId
+    input_id: InputName
     keep: Keep
     outcome: Outcome
-    exit_code: int
-    signal: int
+    exit_code: ExitStatus
+    signal: Signal
     edges: bytes
-    unstable: int
-    generated: int
-    dropped: int
+    unstable: Amount
+    generated: Amount
+    dropped: Amount
     children: tuple[Child, ...]
     flips: Flips
-    solved: dict[str, int]
-    executions: int
-    solver_us: int
-    wall_us: int
-    cpu_us: int
-    degraded: tuple[str, ...]
-    reason: str | None
+    solved: dict[Text, Amount]
+    executions: Amount
+    solver_us: Amount
+    wall_us: Amount
+    cpu_us: Amount
+    degraded: tuple[Text, ...]
+    reason: Text | None
     follow_up: FollowUp | None = None
     not_exhaustive: bool = False
+
+    def __post_init__(self) -> None:
+        flips = self.flips
+        require_amounts(flips.sat, flips.unsat, flips.timeout, flips.unknown, flips.skipped)
 
 
 ReleaseCause = Literal[
@@ -168,7 +189,7 @@ class Release:
     row a suspect, two more poison it. `at_head` puts it before all other pending rows.
     Answer: Changed."""
 
-    work_id: WorkId
+    work_id: WorkName
     token: FencingToken
     cause: ReleaseCause
     ran: bool = False
@@ -180,9 +201,9 @@ class Defer:
     """Spend the last retry: leased -> deferred (J8); a second deferral of the row poisons it.
     Counts protocol_deferred. Answer: Changed."""
 
-    work_id: WorkId
+    work_id: WorkName
     token: FencingToken
-    reason: str
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +211,10 @@ class Blame:
     """Record that an executor died while running the item and release it; the third blame from a
     third executor incarnation poisons the row. Counts blames. Answer: Blamed."""
 
-    work_id: WorkId
+    work_id: WorkName
     token: FencingToken
-    executor: Incarnation
-    detail: str
+    executor: Life
+    detail: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +228,8 @@ class StoreInputs:
 class CountFaults:
     """Add to a coordinator's fault counters: (name, reason, amount). Answer: Counted."""
 
-    coordinator: int
-    faults: tuple[tuple[str, str, int], ...]
+    coordinator: RankNumber
+    faults: tuple[tuple[Text, Text, Amount], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +237,10 @@ class MarkPublished:
     """Move a sink's mark by compare-and-set (C7); stale unless the sink was registered in this
     epoch. Answer: Marked."""
 
-    sink: int
-    incarnation: Incarnation
-    published_from: int
-    published_upto: int
+    sink: Count
+    incarnation: Life
+    published_from: Count
+    published_upto: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +248,8 @@ class AuditLeases:
     """Check that the leased rows of this epoch and coordinator are exactly these.
     Answer: Audited."""
 
-    coordinator: int
-    held: tuple[tuple[WorkId, FencingToken], ...]
+    coordinator: RankNumber
+    held: tuple[tuple[WorkName, FencingToken], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +259,7 @@ class TakeOver:
     only seemed lost leases nothing any more. Counts leases_recovered{takeover} for it.
     Answer: TakenOver."""
 
-    coordinator: int
+    coordinator: RankNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +268,8 @@ class CommitQuiescence:
     every live sink at the last artefact, all sources closed, and the same change counter (C10, Q3).
     Answer: Quiesced."""
 
-    members: str
-    changes: int
+    members: Text
+    changes: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,19 +278,19 @@ class RecordAck:
     workers that were not (Q4). The epoch's idle window is the longest one recorded: the root
     measures it. Answer: Counted."""
 
-    coordinator: int
-    acknowledged: int
-    total: int
-    missing: tuple[str, ...]
-    idle_window_s: float
+    coordinator: RankNumber
+    acknowledged: Count
+    total: Count
+    missing: tuple[Text, ...]
+    idle_window_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
 @dataclass(frozen=True, slots=True)
 class CloseEpoch:
     """Write the verdict into the epoch row: the root's last transaction. Answer: Counted."""
 
-    reason: str
-    exit_code: int
+    reason: Text
+    exit_code: ExitStatus
 
 
 Operation = (

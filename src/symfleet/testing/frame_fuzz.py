@@ -54,9 +54,10 @@ def kind_name(data: bytes) -> str:
 class Storm:
     """Frames against one kind of receiver."""
 
-    def __init__(self, make: Make, seed: str) -> None:
-        """`make` returns receivers that are alike."""
+    def __init__(self, make: Make, seed: str, make_model: Make | None = None) -> None:
+        """`make` returns receivers that are alike; `make_model` others that must behave alike."""
         self._make = make
+        self._make_model = make_model or make
         self._draw = random.Random(seed)
         self.report = Report()
 
@@ -64,31 +65,34 @@ class Storm:
 
     def damaged(self, frames: int) -> Report:
         """Send damaged frames to one receiver, which then finishes its campaign."""
-        target, model = self._make(), self._make()
+        target, model = self._make(), self._make_model()
         sound = target.sound()
         while frames > 0:
             chosen = [self._draw.choice(sound) for _ in range(min(frames, FRAMES_A_TURN))]
             spoilt = [(one.rank, damage(self._draw, one.data)) for one in chosen]
             self._refused_in_one_turn(target, model, spoilt)
             frames -= len(chosen)
+        model.close()
         return self._finish(target)
 
     def truncated(self) -> Report:
         """Send every sound frame cut at each of its bytes, as it is and sealed again."""
-        target, model = self._make(), self._make()
+        target, model = self._make(), self._make_model()
         cut = {kind_name(one.data): one for one in target.sound()}
         for arrival in cut.values():
             pieces = [(arrival.rank, one) for one in truncations(arrival.data) if one.how == "cut"]
             for at in range(0, len(pieces), FRAMES_A_TURN):
                 self._refused_in_one_turn(target, model, pieces[at : at + FRAMES_A_TURN])
+        model.close()
         self._finish(target)
         for name in cut:
-            judged, model = self._make(), self._make()
+            judged, model = self._make(), self._make_model()
             arrival = next(one for one in judged.sound() if kind_name(one.data) == name)
             for one in truncations(arrival.data):
                 if one.how != "cut":
                     self._one(judged, model, Arrival(arrival.rank, one.data), one)
             self._finish(judged)
+            model.close()
         return self.report
 
     def _refused_in_one_turn(
@@ -135,7 +139,7 @@ class Storm:
     def _life(self, frames: int) -> int:
         """Send forged frames to one receiver and its model; return how many. What must be refused
         whatever the state is goes together in one turn; all else goes alone."""
-        judged, model = self._make(), self._make()
+        judged, model = self._make(), self._make_model()
         sound: Sequence[Arrival] = ()
         refused: list[tuple[int, Spoilt]] = []
         for number in range(frames):
@@ -151,6 +155,7 @@ class Storm:
                 break
         if not judged.over:
             self._refused_in_one_turn(judged, model, refused)
+        model.close()
         self._finish(judged)
         return frames
 
@@ -261,17 +266,17 @@ class Storm:
         self.report.violation("an exception", spoilt, traceback=traceback.format_exc()[-3000:])
 
     def _finish(self, target: Target) -> Report:
-        if target.over:
-            return self.report
-        try:
-            for what in target.finish():
-                self.report.violation(what)
-        except Exception:  # noqa: BLE001 - whatever it is, it must not be
-            self.report.exceptions += 1
-            self.report.violation(
-                "an exception afterwards", traceback=traceback.format_exc()[-3000:]
-            )
-        self.report.campaigns += 1
+        """Have the campaign brought to its end, unless it must end otherwise by now."""
+        if not target.over:
+            self.report.campaigns += 1
+            try:
+                for what in target.finish():
+                    self.report.violation(what)
+            except Exception:  # noqa: BLE001 - whatever it is, it must not be
+                self.report.exceptions += 1
+                trace = traceback.format_exc()[-3000:]
+                self.report.violation("an exception afterwards", traceback=trace)
+        target.close()
         return self.report
 
 

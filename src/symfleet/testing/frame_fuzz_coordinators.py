@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from symfleet.ledger.manifest import decode_manifest
@@ -62,10 +63,11 @@ _QUARANTINED: Final = ("quarantined_frames", "quarantined_results", "quarantined
 class CoordinatorTarget:
     """A coordinator on its bench: number 0 is the root."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, disk: Path | None = None) -> None:
+        """`disk`: folder for the root's ledger on SQLite; None: it is in memory."""
         # Retries that no storm of one life spends: nothing is poisoned, all is decided in the end.
         knobs = Knobs(prefetch=1, protocol_retries=16, blames_to_pause=1000, idle_window_s=0.01)
-        self.owner = OwnerBench(knobs, PROGRAM, _ORPHAN) if number == 0 else None
+        self.owner = OwnerBench(knobs, PROGRAM, _ORPHAN, disk) if number == 0 else None
         self.bench: CoordinatorBench = self.owner or CoordinatorBench(
             workers=2,
             slots=2,
@@ -224,6 +226,10 @@ class CoordinatorTarget:
             worker.phase is WorkerPhase.JOINED and worker.host not in core.breaker.paused
             for worker in core.fleet.workers.values()
         )
+
+    def close(self) -> None:
+        """Let go of what the ledger holds."""
+        self.bench.ledger.close()
 
     # ---- the honest end -------------------------------------------------------------------------
 

@@ -68,6 +68,10 @@ class Target(Protocol):
         """Let honest peers bring the campaign to its end; return what is wrong with that end."""
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds outside this process's memory."""
+        ...
+
 
 @dataclass(slots=True)
 class Report:

@@ -6,13 +6,18 @@ honest turns go on from whatever number the storm has brought the service to.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
-from typing import Final
+from pathlib import Path
+from typing import Final, cast
 
 import msgspec
 
 from symfleet.errors import SymfleetError
+from symfleet.ledger import opener
+from symfleet.ledger.contract import CampaignRow, GenerationKey
+from symfleet.ledger.memory import MemoryLedger
 from symfleet.protocol.codec import Frame
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived
 from symfleet.protocol.messages import Flips, SlotsSeen, Turn, TurnAnswer
@@ -40,7 +45,8 @@ from symfleet.protocol.operations import (
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.turns import decode_answers, encode_operations
 from symfleet.runtime.turn_service import TurnService
-from symfleet.testing.coordinator_bench import CoordinatorBench, admission
+from symfleet.testing.coordinator_bench import CAMPAIGN, GENERATION, CoordinatorBench, admission
+from symfleet.testing.fake_clock import FakeClock
 from symfleet.testing.frame_fuzz_mutate import spoil_value
 from symfleet.testing.synthetic import SyntheticProgram
 from symfleet.transport.inproc import Network
@@ -55,9 +61,18 @@ _SIZE: Final = OTHER + 2
 class OwnerBench(CoordinatorBench):
     """A root whose transactions take the other coordinator's turns along."""
 
-    def __init__(self, knobs: Knobs, program: SyntheticProgram, orphan: int) -> None:
+    def __init__(
+        self, knobs: Knobs, program: SyntheticProgram, orphan: int, disk: Path | None
+    ) -> None:
+        """`disk`: folder for a ledger on SQLite; None: it is in memory."""
         super().__init__(
-            workers=2, slots=2, program=program, knobs=knobs, peers=(OTHER,), orphans=(orphan,)
+            workers=2,
+            slots=2,
+            program=program,
+            knobs=knobs,
+            peers=(OTHER,),
+            orphans=(orphan,),
+            ledger=None if disk is None else ledger_on(disk),
         )
         network = Network(_SIZE)
         self.theirs = network.endpoint(OTHER)
@@ -150,6 +165,21 @@ class OwnerBench(CoordinatorBench):
         chosen = draw.sample(operations, draw.randrange(1, 4))
         plain = msgspec.msgpack.decode(encode_operations(chosen))
         return self.frame_of_other(self.next_turn(spoil_value(draw, plain)[1]))
+
+
+def ledger_on(folder: Path) -> MemoryLedger:
+    """Return a new ledger on SQLite; a bench uses nothing of it but what every ledger has."""
+    request = opener.OwnerRequest("here", os.getpid(), reserve_bytes=0)
+    row = CampaignRow(
+        CAMPAIGN,
+        "00" * 8,
+        0.0,
+        Keep.ALL,
+        GENERATION,
+        GenerationKey("00" * 32, ("t",), "file", "0", ()),
+        "",
+    )
+    return cast("MemoryLedger", opener.create(folder, row, request, FakeClock()))
 
 
 def operations_of_another(bench: OwnerBench, lease: Lease) -> Sequence[Operation]:

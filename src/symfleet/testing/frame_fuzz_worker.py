@@ -173,6 +173,9 @@ class WorkerTarget:
         draining = any(slot.draining for slot in self.bench.slots)
         return self._left or self._adopted or draining
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def finish(self) -> Sequence[str]:
         """Reset both slots, give honest work to them, look at every answer."""
         bench = self.bench
