@@ -276,6 +276,17 @@ def test_what_is_left_in_shared_memory_and_temporary_folders_is_told(
     assert "left: .run" in found
 
 
+def test_a_log_that_grows_and_grows_is_told(job: FakeJob, watch: Watch) -> None:
+    job.out.mkdir()
+    with (job.out / "ledger.db-wal").open("wb") as log:
+        log.truncate(30 << 20)
+        watch.look(0)
+        assert watch.finish() == []
+        log.truncate(65 << 20)
+        watch.look(0)
+    assert watch.finish() == ["the ledger's log grew to 66560 KiB"]
+
+
 # ---- memory -------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,8 @@ _PAGE_KIB: Final = os.sysconf("SC_PAGE_SIZE") // 1024
 _SHM: Final = "/dev/shm/"  # noqa: S108 - only looked at
 _MAPS_EVERY: Final = 4
 """Looks between two that read the memory maps, which are long."""
+_LOG_KIB_MAX: Final = 64 * 1024
+"""Of the ledger's log: an owner folds it back after 16 to 30 MiB, and readers may keep it longer."""
 _SIZED: Final = frozenset(Role) - {Role.TARGET}
 
 
@@ -147,6 +149,8 @@ class Watch:
     def finish(self) -> list[str]:
         """After the job's end: say what it left; names in /dev/shm that it had, and files."""
         found = [f"left in shared memory: {name}" for name in self.shared if Path(name).exists()]
+        if self.peaks.log_kib > _LOG_KIB_MAX:
+            found.append(f"the ledger's log grew to {self.peaks.log_kib} KiB")
         found += [f"left in TMPDIR: {path.name}" for path in self._temporary.iterdir()]
         if self._run_folder.exists():
             found.append(f"left: {self._run_folder.name}")
