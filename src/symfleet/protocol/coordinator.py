@@ -318,11 +318,12 @@ class Coordinator:
                 assert core.in_flight.get(delivery.token) is delivery
                 assert delivery.incarnation == slot.incarnation, "J6: of this very life"
                 assert delivery.token not in slot.retired, "D1: a token ends once"
-        control = core.ending is not None and core.ending.control
+        # What is held when it breaks off stays as it is: others take it back.
+        broken_off = bool(core.left) or (core.ending is not None and core.ending.control)
         work_ids = [*core.frontier.claimed]
         state_ids = [lease.state_id for lease in core.frontier.claimed.values()]
         for delivery in core.in_flight:
-            assert delivery.phase is not Phase.DECIDING or control, "C1: decided within the turn"
+            assert delivery.phase is not Phase.DECIDING or broken_off, "C1: decided within the turn"
             assert delivery.open_items, "A6: a delivery without items has ended"
             work_ids += [delivery.leases[n].work_id for n in delivery.open_items]
             state_ids += [delivery.leases[n].state_id for n in delivery.open_items]
@@ -331,5 +332,5 @@ class Coordinator:
         assert set(state_ids) == core.frontier.states.keys(), "L3: nothing else is held"
         assert all(token in {d.token for d in listed} for token in self._dispatch.flips.values())
         assert all(count >= 0 for count in core.outbox.totals.values()), "D8"
-        if self.finished and not control and not core.left:
+        if self.finished and not broken_off:
             assert not work_ids, "Q4: nothing is held at the end"

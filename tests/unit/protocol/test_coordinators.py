@@ -351,6 +351,15 @@ def test_who_was_given_up_leaves_without_a_word_to_the_ledger() -> None:
     assert turn.finish == Finish("you were given up", 69)
 
 
+def test_a_result_that_comes_with_the_word_to_leave_is_not_decided() -> None:
+    bench = peer_bench()
+    (work, *_) = bench.first_work(0)
+    refuse = bench.frame(Refuse("you were given up"), rank=PEER, slot=None)
+    turn = bench.turn(bench.result(work), refuse)
+    assert not turn.operations
+    assert turn.finish == Finish("you were given up", 69)
+
+
 @pytest.mark.parametrize("how", ["dead", "silent"])
 def test_a_peer_without_its_root_leaves_and_lets_its_workers_go(how: str) -> None:
     bench = peer_bench(knobs=Knobs(root_silence_s=2.0))
