@@ -15,6 +15,7 @@ import ctypes
 import errno
 import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +44,17 @@ def io_failure(error: OSError, what: str, where: str) -> IOFailure:
         case _:
             hint = "mend the cause, then `symfleet resume` goes on where it stopped"
     return IOFailure(what, where=where, why=error.strerror or str(error), hint=hint)
+
+
+@contextlib.contextmanager
+def unless_disk_is_full() -> Iterator[None]:
+    """Let a write fail that can be made later, when the disk has no space for it; nothing else."""
+    try:
+        yield
+    except IOFailure as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
 
 
 def write_file(
@@ -112,12 +124,28 @@ def sync_filesystem(folder: Path) -> None:
         raise io_failure(error, "files cannot be made durable", str(folder)) from error
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and its parents; raise IOFailure."""
+def make_folder(folder: Path, *, durable: bool = True) -> None:
+    """Make a folder and its parents; raise IOFailure.
+
+    With `durable` its name survives a power cut when the call returns, also when somebody else made
+    it just before: whatever is synchronised inside it would be lost with the name.
+    """
     try:
+        missing = list(itertools.takewhile(lambda path: not path.exists(), folder.parents))
         folder.mkdir(parents=True, exist_ok=True)
+        if durable:
+            for made in (folder, *missing):
+                _sync_name(made)
     except OSError as error:
         raise io_failure(error, "a folder cannot be made", str(folder)) from error
+
+
+def _sync_name(folder: Path) -> None:
+    """Make the name of a folder durable; that above it may be one that we cannot read."""
+    try:
+        sync_folder(folder.parent)
+    except PermissionError:
+        sync_filesystem(folder)
 
 
 def clear_staging(folder: Path) -> int:

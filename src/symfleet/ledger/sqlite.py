@@ -22,13 +22,14 @@ from typing import Final, TypeVar
 
 from symfleet import crash
 from symfleet.clock import Clock
-from symfleet.corpus.durable import write_file
+from symfleet.corpus.durable import unless_disk_is_full, write_file
 from symfleet.errors import IOFailure, SymfleetError
-from symfleet.ledger.contract import EpochRequest
+from symfleet.ledger.contract import EpochRequest, LedgerStatus
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.crash_points import pass_committed
 from symfleet.ledger.faults import DiskFullError, guarded
 from symfleet.ledger.highwater import Highwater, write_highwater
+from symfleet.ledger.open_files import OpenFiles, keep_what_is_left
 from symfleet.ledger.owner_lock import OwnerLock
 from symfleet.ledger.reserve import free_reserve, keep_reserve
 from symfleet.ledger.row_ledger import RowLedger
@@ -37,11 +38,13 @@ from symfleet.ledger.standing import read_standing
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
 from symfleet.protocol.operations import (
+    Artefact,
     Claim,
     EpochOpening,
     Operation,
     TurnAnswers,
 )
+from symfleet.types import SinkKind
 
 _T = TypeVar("_T")
 
@@ -86,6 +89,9 @@ class SqliteLedger(RowLedger):
         self._is_full = True  # PRAGMA synchronous as it is now
         self._starved = False
         self._broken: SymfleetError | None = None
+        self._files = OpenFiles(path)
+        self._lost: SymfleetError | None = None
+        self._keeps_open = False
         self._checkpointed_at = connection.total_changes
         self._marked_at = clock.monotonic()
         self._marked = -1
@@ -141,6 +147,7 @@ class SqliteLedger(RowLedger):
         """Run the block in one transaction and write the standing at its end."""
         if self._broken is not None:
             raise self._broken
+        self._require_files()
         cursor, standing = self._cursor, self._standing
         try:
             with guarded(self._where):
@@ -155,6 +162,15 @@ class SqliteLedger(RowLedger):
         except BaseException as error:
             self._abandon(error)
             raise
+
+    def _require_files(self) -> None:
+        """Raise when the ledger's names do not lead to our files: what is written finds nobody."""
+        if self._lost is None and (lost := self._files.look()) is not None:
+            # Closing would remove what has the name of our log.
+            self._keeps_open = lost.is_log and lost.replaced
+            self._broken = self._lost = keep_what_is_left(self._writer, lost)
+        if self._lost is not None:
+            raise self._lost
 
     def _set_durability(self, *, full: bool) -> None:
         if full != self._is_full:
@@ -179,15 +195,20 @@ class SqliteLedger(RowLedger):
     def checkpoint(self) -> None:
         """Fold the write-ahead log back when it has grown; write `highwater` when it is time.
 
-        Neither matters enough to stop an owner whose disk is full: the log keeps everything.
+        Neither matters enough to stop an owner whose disk is full: the log keeps everything. Raises
+        IntegrityError once when the ledger's files were taken away.
         """
+        if self._broken is not None:
+            return
+        self._require_files()
         changes = self._changes()
         if changes - self._checkpointed_at >= self._limits.checkpoint_rows:
             self._checkpointed_at = changes
             self._fold_log_back("PASSIVE")
         due = self._clock.monotonic() - self._marked_at >= _HIGHWATER_S
         if due and self._standing.decisions != self._marked and not self._starved:
-            self._write_highwater()
+            with unless_disk_is_full():
+                self._write_highwater()
 
     def _fold_log_back(self, mode: str) -> None:
         with contextlib.suppress(DiskFullError), guarded(self._where):
@@ -206,16 +227,35 @@ class SqliteLedger(RowLedger):
         self._marked = standing.decisions
         write_highwater(self._out, self.highwater())
 
+    # ---- reading --------------------------------------------------------------------------------
+
+    def status(self) -> LedgerStatus:
+        """Return one snapshot. Who shows it writes into the folder, which must be ours."""
+        self._require_files()
+        return super().status()
+
+    def artefacts(
+        self, kind: SinkKind, after: int, limit: int, bytes_max: int
+    ) -> Sequence[Artefact]:
+        """Return what is to be published. Who does writes into the folder, which must be ours."""
+        self._require_files()
+        return super().artefacts(kind, after, limit, bytes_max)
+
+    # ---- the end --------------------------------------------------------------------------------
+
     def abandon(self) -> None:
         """Let go without a last word: no `highwater`, no verdict, leases as they are."""
         # SQLite keeps a connection's files open until its last statement is gone.
         self._cursor.close()
-        self._writer.close()
+        if not self._keeps_open:
+            self._writer.close()
         self._lock.close()
 
     def close(self) -> None:
         """Fold the log back, write `highwater`, release the lock; never hides an earlier error."""
         try:
+            with contextlib.suppress(SymfleetError):
+                self._require_files()
             if self._broken is None:
                 self._fold_log_back("TRUNCATE")
                 if self._standing.epoch and not self._starved:

@@ -28,7 +28,7 @@ _NAMES: Final = frozenset(
     }
 )
 _LEDGERS: Final = re.compile(
-    r"ledger\.db(\.creating|\.copying|\.rescued)?(-wal|-shm|-journal)?"
+    r"ledger\.db(\.creating|\.copying|\.rescued(-\d+)?(\.copying)?)?(-wal|-shm|-journal)?"
     r"|ledger\.(db(-wal|-shm|-journal)?|url)\.retired-\d+(-wal|-shm|-journal)?"
 )
 

@@ -80,7 +80,8 @@ class SinkAdvanced:
 
 @dataclass(frozen=True, slots=True)
 class PublishFailed:
-    """Publication met an error that retrying does not mend (exit code as of its family)."""
+    """Publication, or what the ledger does between turns, met an error that retrying does not mend
+    (exit code as of its family)."""
 
     exit_code: int
     message: str

@@ -35,6 +35,7 @@ from symfleet.protocol.events import (
     GiveUpRank,
     Note,
     Publish,
+    PublishFailed,
     RankLost,
     Scan,
     Send,
@@ -264,7 +265,18 @@ class CoordinatorLoop:
                 crash.point("coordinator.before_mark")
             self._events += moved
         self._events += self._p.intake.step(now)
-        self._p.store.checkpoint()
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Let the ledger do what is due between turns. What fails there ends the campaign in order,
+        as a publication that fails does."""
+        try:
+            self._p.store.checkpoint()
+        except SymfleetError as error:
+            if self.failure is None:
+                self.failure = error
+                self._p.observer.noted(Note("error", "checkpoint_failed", {"error": str(error)}))
+                self._events.append(PublishFailed(int(error.exit_code), str(error)))
 
     def request_stop(self, reason: str) -> None:
         """Ask for a clean end: for signal handlers of this process."""
