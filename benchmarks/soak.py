@@ -47,6 +47,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--own-connections", action="store_true", help="of each coordinator")
     parser.add_argument("--cheap", type=int, default=2, help="cheap faults for each dear one")
     parser.add_argument("--steady", type=int, default=3, help="every n-th campaign keeps its root")
+    parser.add_argument("--steady-seconds", type=float, default=240.0, help="that it takes")
     parser.add_argument("--keep", action="store_true", help="keep the folder in any case")
     parser.add_argument("--folder", type=Path, help="where the soak works (default: a new one)")
     parser.add_argument("--json", type=Path, help="where the result goes")
@@ -66,6 +67,7 @@ def soak(options: argparse.Namespace, folder: Path, cluster: Cluster | None) -> 
         coordinators=options.coordinators,
         cheap=options.cheap,
         steady=options.steady,
+        steady_s=options.steady_seconds,
         keep=options.keep,
         ledger="" if cluster is None else cluster.url,
         own_connections=options.own_connections,

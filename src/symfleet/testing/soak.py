@@ -45,6 +45,8 @@ class SoakPlan:
     own_connections: bool = False
     steady: int = 0
     """Every how many-th campaign keeps its root: 0 for none."""
+    steady_s: float = 240.0
+    """How long such a campaign lasts at least."""
     keep: bool = False
     """Whether the folders of sound campaigns stay."""
 
@@ -104,7 +106,8 @@ class Soak:
             server=self._cut is not None,
             root_lives=root_lives,
         )
-        campaign = self._graph.campaign(self._folder / f"campaign{number}", plan.slots)
+        graph = self._graph.lasting(plan.steady_s, plan.slots) if root_lives else self._graph
+        campaign = graph.campaign(self._folder / f"campaign{number}", plan.slots)
         campaign.ledger, campaign.coordinators = plan.ledger, plan.coordinators
         campaign.own_connections = plan.own_connections
         story = Story(self._recorder, number, self._began, self._faults)

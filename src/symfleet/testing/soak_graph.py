@@ -7,7 +7,7 @@ outside the ledger what was executed, how often, and when.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,10 @@ class Graph:
     program: Path
     nodes: int
     pause_s: float
+
+    def lasting(self, seconds: float, slots: int) -> Graph:
+        """Return it with pauses that make a campaign last so long at least."""
+        return replace(self, pause_s=seconds * slots / self.nodes)
 
     def campaign(self, folder: Path, slots: int) -> ProgramCampaign:
         """Return a campaign that is not launched."""

@@ -21,7 +21,7 @@ _SHM: Final = "/dev/shm/"  # noqa: S108 - only looked at
 _MAPS_EVERY: Final = 4
 """Looks between two that read the memory maps, which are long."""
 _LOG_KIB_MAX: Final = 64 * 1024
-"""Of the ledger's log: an owner folds it back after 16 to 30 MiB, and readers may keep it longer."""
+"""Of the ledger's log: an owner folds it back after 16 to 30 MiB, when no reader needs it."""
 _SIZED: Final = frozenset(Role) - {Role.TARGET}
 
 
