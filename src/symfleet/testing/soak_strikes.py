@@ -13,7 +13,11 @@ from symfleet.testing.jobs import Job, Member, Role
 from symfleet.testing.soak_faults import Act, Card, Pack
 
 _STOP_S: Final = (0.05, 1.5)
-"""A stopped process is continued after a time between these: before anything takes it for dead."""
+_LONG_STOP_S: Final = (2.0, 8.0)
+"""A stopped process is continued after a time between these: long enough that others say things
+again, and before anything takes it for dead."""
+_LONG_STOPS: Final = 0.2
+"""Share of the long ones."""
 
 Cut = Callable[[random.Random], bool]
 """Ends a random session on the database server; returns whether there was one."""
@@ -84,7 +88,8 @@ class Striker:
             case Act.KILL:
                 met, seconds = self._kill(victim), 0.0
             case Act.STOP:
-                seconds = round(self._chance.uniform(*_STOP_S), 3)
+                span = _LONG_STOP_S if self._chance.random() < _LONG_STOPS else _STOP_S
+                seconds = round(self._chance.uniform(*span), 3)
                 met = self._stop(victim, seconds)
             case Act.TERM:
                 met, seconds = self._job.kill(victim, signal.SIGTERM), 0.0
