@@ -339,6 +339,7 @@ def test_a_missing_object_of_an_unpublished_decision_is_refused(out: Path) -> No
         "UPDATE counters SET amount = 2 WHERE name = 'executed'",
         "UPDATE work SET state = 'poisoned' WHERE state = 'pending'",
         "UPDATE work SET input = 999 WHERE state = 'pending'",
+        "UPDATE work SET input = 1 WHERE state = 'pending'",
         "DELETE FROM standing",
         "DELETE FROM epochs",
         "UPDATE epochs SET chain_start = zeroblob(32)",

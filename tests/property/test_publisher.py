@@ -194,7 +194,7 @@ def test_a_crash_anywhere_is_finished_by_the_next_publisher(
 
 
 @pytest.mark.guarantee("C5")
-@pytest.mark.parametrize("wrong", [b"", b"other", b"0 and more"])
+@pytest.mark.parametrize("wrong", [b"", b"x", b"other", b"0 and more"])
 def test_wrong_bytes_under_a_digest_are_replaced_kept_aside_and_counted(
     tmp_path: Path, wrong: bytes
 ) -> None:

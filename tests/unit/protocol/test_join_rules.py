@@ -108,14 +108,15 @@ def test_a_good_result_before_the_sweep_clears_the_mark() -> None:
     assert bench.faults() == {"quarantined_results": {"malformed": 1}}
 
 
-def _off_schema(bench: CoordinatorBench, token: DispatchToken) -> FrameReceived:
+def _off_schema(bench: CoordinatorBench, token: DispatchToken, slot: int = 0) -> FrameReceived:
     """Return a RESULT whose body is not one, under a good checksum."""
 
     class Odd(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
         items: int = 3
 
-    codec = bench.codecs[1]
-    return FrameReceived(1, codec.seal_as(Result, Odd(), slot=0, incarnation=1000, token=token))
+    life = bench.lives[1, slot]
+    frame = bench.codecs[1].seal_as(Result, Odd(), slot=slot, incarnation=life, token=token)
+    return FrameReceived(1, frame)
 
 
 @pytest.mark.guarantee("D8")
@@ -138,6 +139,26 @@ def test_a_bad_result_with_its_ready_recovers_at_once(ready_first: bool, kind: s
         "quarantined_results": {kind: 1},
         "protocol_requeued": {"": 1},
     }
+
+
+@pytest.mark.guarantee("D6")
+@pytest.mark.guarantee("J3")
+@pytest.mark.guarantee("J6")
+@pytest.mark.parametrize(("slots", "prefetch"), [(1, 1), (2, 0)])
+@pytest.mark.parametrize("bad", [0, 1])
+def test_a_bad_result_recovers_its_own_delivery_and_only_with_its_ready(
+    slots: int, prefetch: int, bad: int
+) -> None:
+    bench = CoordinatorBench(slots=slots, knobs=Knobs(prefetch=prefetch))
+    works = bench.first_work(0, 1)
+    assert len(works) == 2
+    victim, other = works[bad], works[1 - bad]
+    garbage = _off_schema(bench, victim.token, victim.slot)
+    turn = bench.turn(garbage, bench.ready(other.token, slot=other.slot))
+    assert not release_causes(turn)
+    turn = bench.turn(bench.ready(victim.token, slot=victim.slot))
+    released = [op.work_id for op in turn.operations if isinstance(op, Release)]
+    assert released == [entry.work_id for entry in victim.work.items]
 
 
 @pytest.mark.guarantee("D5")
