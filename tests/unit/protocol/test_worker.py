@@ -382,6 +382,19 @@ def test_a_stop_finishes_what_runs_gives_back_what_waits_and_is_acknowledged() -
     assert [a.exit_code for a in bench.actions if isinstance(a, Leave)] == [0]
 
 
+@pytest.mark.guarantee("Q4")
+def test_the_end_is_acknowledged_when_nothing_is_left_in_any_slot() -> None:
+    bench = up(slots=2)
+    bench.step(bench.work(ONE)[1])
+    bench.step(bench.frame(Stop(30.0), slot=None))
+    idle = ExecutorGone(1, bench.executors[1], "told to die", 9, True, False)
+    actions = [*bench.step(idle), *bench.wait(2.0)]
+    assert not [m for _, m in bench.said(actions) if isinstance(m, StopAck)]
+    bench.step(done(bench, ONE))
+    bench.step(gone(bench, asked=True))
+    assert [m for _, m in bench.said() if isinstance(m, StopAck)] == [StopAck(2)]
+
+
 def test_a_drain_that_is_over_cancels_what_runs() -> None:
     bench = up()
     bench.step(bench.work(ONE)[1])
