@@ -153,7 +153,7 @@ class CrashPlan:
 
     def __init__(self, spec: str, place: Place = _anywhere) -> None:
         """Parse `label:occurrence:action[:place][,...]`; raise UserError for anything else."""
-        self._place = place
+        self.where = place
         self._armed: dict[tuple[str, int], list[tuple[str, str]]] = {}
         self.passages: dict[tuple[str, str], int] = {}
         """(place, label) -> how often."""
@@ -173,7 +173,7 @@ class CrashPlan:
 
     def passed(self, label: str) -> str | None:
         """Count a passage and return the action that is due, if any."""
-        here = self._place()
+        here = self.where()
         count = self.passages.get((here, label), 0) + 1
         self.passages[here, label] = count
         for where, action in self._armed.get((label, count), ()):
@@ -223,7 +223,8 @@ def point(label: str) -> None:
     action = _plan.passed(label)
     if action is None:
         return
-    os.write(2, f"symfleet: crash point {label}: {action}\n".encode())
+    here = _plan.where()
+    os.write(2, f"symfleet: crash point {label}: {action}{here and f' ({here})'}\n".encode())
     match action:
         case "kill":
             _kill()

@@ -49,6 +49,12 @@ class Member:
     role: Role
     started: int
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it stands still (SIGSTOP)."""
+        status = stat_of(self.pid)
+        return status is not None and status[1] == self.started and status[2] == "T"
+
 
 class DeadlineMissed(AssertionError):
     """Something that had to happen did not."""

@@ -1,13 +1,17 @@
 """The kill matrix: a process is killed at every crash point, and what comes afterwards is judged.
 
-    python -m symfleet.testing.kill_matrix [--pairs] [--only WORDS]
+    python -m symfleet.testing.kill_matrix [--turn N | --pairs] [--only WORDS]
 
 Theory of operation. A first life of each scene (`kill_scenes`) only counts: it tells which points
-are passed where, and how often. A *case* is one of these passages, up to the third at a place: a
+are passed where, and how often. A *case* is one of these passages, up to the third in a role: a
 forked process lives until it is killed there. Then the scene is looked at (audit, nothing decided
 is lost, nothing is published that was not decided), the campaign is opened again, dies at a point
-of its recovery, is looked at, and so on; the last life is left alone. In the end everything must be
+of its recovery, and is looked at again; the last life is left alone. In the end everything must be
 as in the life that nobody disturbed, and nothing that had been decided may have been run again.
+
+One *turn* has every label in every role, with one of its occurrences each and one death in its
+recovery, so that three turns have all occurrences; `--pairs` has all of them with a death at every
+point of the recovery each.
 
 Where a rank can die alone (it is not the root, and has nothing durable), that is a case, too.
 Prints one line of JSON; exits with 1 when anything is wrong.
@@ -31,6 +35,7 @@ from pathlib import Path
 from typing import Final
 
 from symfleet import crash
+from symfleet.errors import SymfleetError
 from symfleet.testing.kill_scenes import ROOT, Keeping, Mischief, Result, Scene
 from symfleet.testing.one_process import RankDied
 from symfleet.types import WorkState
@@ -40,8 +45,6 @@ _LIFE_S: Final = 60
 """A life that takes longer is stuck: SIGALRM ends it."""
 _ENDED: Final = (0, 2)
 """A life that got through; 2: faults were counted, which these scenes have by themselves."""
-_RECOVERIES: Final = 2
-"""How often a case dies again, unless all pairs are asked for."""
 _BY_ITSELF: Final = {
     "blames": 1,
     "id_mismatches": 1,
@@ -116,7 +119,7 @@ class Kind:
             assert die(again, f"{middle}:2:kill:{ROOT}") == -signal.SIGKILL
         self.recovery = [label for place, label in counted(again, "") if place == ROOT]
         """Points of a life that follows a death, in their order."""
-        self.drop(again)
+        again.forget()
 
     def fresh(self) -> Scene:
         """Return a scene in which nothing has happened."""
@@ -132,25 +135,17 @@ class Kind:
         shutil.copytree(scene.folder, folder)
         return self._make(folder)
 
-    @staticmethod
-    def drop(scene: Scene) -> None:
-        """Forget a scene."""
-        shutil.rmtree(scene.folder)
-
     def cases(self, elsewhere: set[tuple[str, str]]) -> Iterator[Case]:
         """Yield the cases whose (label, role) no other scene has; they are added to these."""
-        seen = set(elsewhere)
-        for (place, label), passages in self.profile.items():
+        for (place, label), passages in sorted(self.profile.items()):
             role = self.calm.role(place)
-            if (label, role) in seen:
+            if (label, role) in elsewhere:
                 continue
             elsewhere.add((label, role))
-            if place != self.calm.first_of(role):
-                continue
             for occurrence in range(1, min(OCCURRENCES, passages) + 1):
                 yield Case(self.name, place, label, occurrence, alone=False)
-                if place != ROOT:
-                    yield Case(self.name, place, label, occurrence, alone=True)
+            if place != ROOT:
+                yield Case(self.name, place, label, 1, alone=True)
 
 
 def kinds(folder: Path) -> Sequence[Kind]:
@@ -227,6 +222,14 @@ def said(scene: Scene) -> str:
     return log.read_text("utf-8", "replace")[-4000:] if log.exists() else ""
 
 
+def seen(scene: Scene) -> list[str]:
+    """Return what is wrong now; what cannot even be looked at is."""
+    try:
+        return scene.look()
+    except SymfleetError as error:
+        return [f"it cannot be read: {error}"]
+
+
 # ---- judging ------------------------------------------------------------------------------------
 
 
@@ -244,8 +247,16 @@ class Matrix:
         self.report.passed = sorted(passed)
         self._hits: Counter[str] = Counter()
 
+    def turn(self, turn: int) -> list[Case]:
+        """Return the cases of a turn."""
+        groups: dict[tuple[str, str, str, bool], list[Case]] = {}
+        for case in self.cases:
+            key = (case.scene, case.place, case.label, case.alone)
+            groups.setdefault(key, []).append(case)
+        return [group[turn % len(group)] for group in groups.values()]
+
     def run(self, case: Case, number: int, *, pairs: bool) -> None:
-        """Run one case. `number` turns the points at which it dies again."""
+        """Run one case. `number` chooses the point at which it dies again."""
         kind = self.kinds[case.scene]
         scene = kind.fresh()
         try:
@@ -253,17 +264,13 @@ class Matrix:
             if pairs:
                 for label in kind.recovery:
                     copy = kind.copy(scene)
-                    wrong += [f"then {label}: {one}" for one in self._recover(kind, copy, [label])]
-                    kind.drop(copy)
+                    wrong += [f"then {label}: {one}" for one in self._recover(kind, copy, label)]
+                    copy.forget()
             else:
-                points = kind.recovery
-                again = [
-                    points[(number * _RECOVERIES + n) % len(points)] for n in range(_RECOVERIES)
-                ]
+                again = kind.recovery[number % len(kind.recovery)]
                 wrong += self._recover(kind, scene, again, alone=case.alone)
         finally:
-            if not pairs:
-                kind.drop(scene)
+            scene.forget()
         self.report.cases += 1
         self._note(case, wrong)
 
@@ -282,23 +289,17 @@ class Matrix:
             return [f"nobody died: {said(scene)}"]
         self.report.deaths += 1
         self._hits[spec.partition(":")[0]] += 1
-        return scene.look()
+        return seen(scene)
 
-    def _recover(
-        self, kind: Kind, scene: Scene, labels: Sequence[str], *, alone: bool = False
-    ) -> list[str]:
-        """Die again at each of these points, then live to the end; return what is wrong."""
-        wrong: list[str] = []
-        for label in labels:
-            code = die(scene, f"{label}:1:kill:{ROOT}")
-            if code == -signal.SIGKILL:
-                self.report.deaths_in_recovery += 1
-                self._hits[label] += 1
-            elif code not in _ENDED:
-                wrong.append(
-                    f"the life that was to die at {label} ended with {code}: {said(scene)}"
-                )
-            wrong += [f"after {label}: {one}" for one in scene.look()]
+    def _recover(self, kind: Kind, scene: Scene, label: str, *, alone: bool = False) -> list[str]:
+        """Die again at a point, then live to the end; return what is wrong."""
+        code, wrong = die(scene, f"{label}:1:kill:{ROOT}"), list[str]()
+        if code == -signal.SIGKILL:
+            self.report.deaths_in_recovery += 1
+            self._hits[label] += 1
+        elif code not in _ENDED:
+            wrong.append(f"the life that was to die at {label} ended with {code}: {said(scene)}")
+        wrong += [f"after {label}: {one}" for one in seen(scene)]
         code = die(scene, "")
         if code not in _ENDED:
             return [*wrong, f"the last life ended with {code}: {said(scene)}"]
@@ -307,23 +308,22 @@ class Matrix:
             allowed.update(_BY_LONELY_DEATH)
         if kind.expected.states.get(WorkState.POISONED):
             allowed["blames"] += 3
-        return [*wrong, *scene.look(), *scene.result().wrong(kind.expected, allowed)]
+        return [*wrong, *seen(scene), *scene.result().wrong(kind.expected, allowed)]
 
 
 def run(
-    folder: Path,
-    tell: Callable[[str], None],
-    *,
-    pairs: bool = False,
-    only: str = "",
-    part: tuple[int, int] = (0, 1),
+    folder: Path, tell: Callable[[str], None], *, turn: int | None = None, only: str = ""
 ) -> Report:
-    """Run the matrix below an empty folder. `part`: (which, of how many)."""
+    """Run one turn of the matrix below an empty folder; all pairs without one."""
     began = time.monotonic()
+    first = Scene(folder / "first")
+    first.make()
+    first.live()  # here: each forked life would load for itself what is loaded by need
     matrix = Matrix(folder, tell)
-    chosen = [case for case in matrix.cases if only in str(case)][part[0] :: part[1]]
-    for number, case in enumerate(chosen):
-        matrix.run(case, number, pairs=pairs)
+    cases = matrix.cases if turn is None else matrix.turn(turn)
+    for number, case in enumerate(cases, turn or 0):
+        if only in str(case):
+            matrix.run(case, number, pairs=turn is None)
     matrix.report.seconds = round(time.monotonic() - began, 3)
     return matrix.report
 
@@ -333,22 +333,20 @@ def in_memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
 
+def _tell(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
 def main() -> int:
     """Print the report; exit with 1 when anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pairs", action="store_true", help="die at each point of each recovery")
+    parser.add_argument("--turn", type=int, default=0, help="which turn")
+    parser.add_argument("--pairs", action="store_true", help="everything")
     parser.add_argument("--only", default="", help="words that a case must hold")
-    parser.add_argument("--part", default="0/1", help="WHICH/HOW-MANY of the cases")
     options = parser.parse_args()
-    which, _, many = options.part.partition("/")
     with tempfile.TemporaryDirectory(prefix="symfleet-kills-", dir=in_memory()) as name:
-        report = run(
-            Path(name),
-            lambda line: print(line, file=sys.stderr, flush=True),
-            pairs=options.pairs,
-            only=options.only,
-            part=(int(which), int(many)),
-        )
+        turn = None if options.pairs else options.turn
+        report = run(Path(name), _tell, turn=turn, only=options.only)
     sys.stdout.write(json.dumps(asdict(report)) + "\n")
     return int(bool(report.violations))
 

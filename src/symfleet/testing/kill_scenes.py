@@ -52,7 +52,7 @@ from symfleet.runtime.plan import plan_of
 from symfleet.runtime.stores import open_reader
 from symfleet.runtime.worker_loop import Executor
 from symfleet.testing.kill_loop import Facts, Watch, collect_facts, decided_inputs
-from symfleet.testing.one_process import Job
+from symfleet.testing.one_process import STEP_S, Job
 from symfleet.testing.synthetic import SyntheticProgram
 from symfleet.types import SinkKind, WorkState, input_id_of
 
@@ -121,6 +121,10 @@ class Scene:
             advanced=Advanced(idle_window_s=0.05, root_silence_s=SILENCE_S),
         )
 
+    def forget(self) -> None:
+        """Remove everything."""
+        shutil.rmtree(self.folder)
+
     def runs(self) -> list[str]:
         """Return the digest of each input that was executed, in order."""
         return self.log.read_text().split() if self.log.exists() else []
@@ -137,7 +141,8 @@ class Scene:
             drop_input(self.out, PROGRAM.data(FROM_INBOX))
             drop_command(self.out, RearmPoison(), "rearm")
             plan = plan_of(self.config, self._target, run_dir, os.getpid(), (0.0, 0))
-            self.job = Job(plan, self._start, random.Random(number))
+            step_s = STEP_S * self._coordinators**2  # who waits long looks seldom
+            self.job = Job(plan, self._start, random.Random(number), step_s)
             finish = self.job.run()
             self.job = None
             if not finish.restart:
@@ -153,10 +158,6 @@ class Scene:
         if place == ROOT:
             return "root"
         return "coordinator" if int(place) < self._coordinators else "worker"
-
-    def first_of(self, role: str) -> str:
-        """Return the place of the first rank of a role."""
-        return {"root": ROOT, "coordinator": "1", "worker": str(self._coordinators)}[role]
 
     def _start(self, action: StartExecutor) -> Executor:
         return SyntheticExecutor(self, action)
@@ -270,7 +271,7 @@ class SyntheticExecutor:
         if is_first and node == mischief.spoils:
             spoil(scene.out, PROGRAM.data(PROGRAM.children(node)[-1]))
         if is_first and node == mischief.pausing and scene.job is not None:
-            scene.job.stage.pause(1, 6 * SILENCE_S)
+            scene.job.stage.pause(1, 2.5 * SILENCE_S)
         self._events.append(ExecutionDone(self.slot, result))
 
     def tell(self, edges: bytes) -> None:

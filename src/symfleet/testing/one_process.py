@@ -43,8 +43,8 @@ from symfleet.runtime.worker_loop import StartClient, WorkerLoop
 from symfleet.transport.contract import Transport
 from symfleet.transport.inproc import Network
 
-_STEP_S: Final = 0.005
-"""Nobody sleeps for less: looks in between would find nothing, and take real time."""
+STEP_S: Final = 0.005
+"""A good shortest sleep: looks in between would find nothing, and take real time."""
 _LOOK_S: Final = 1e-5
 _LEAVE_S: Final = 60.0
 """Virtual time that the others have for leaving when the root has."""
@@ -68,8 +68,9 @@ class Rank:
 class Stage:
     """The clock of all ranks, and who of them runs."""
 
-    def __init__(self, size: int) -> None:
-        """The calling thread is rank 0, and runs."""
+    def __init__(self, size: int, step_s: float) -> None:
+        """The calling thread is rank 0, and runs. `step_s`: nobody sleeps for less."""
+        self._step_s = step_s
         self.ranks = [Rank(number) for number in range(size)]
         self.now = 1000.0
         self.failure = ""
@@ -95,7 +96,7 @@ class Stage:
     def sleep(self, seconds: float) -> None:
         """Let others run until it is time."""
         rank = self.here
-        rank.wakes_at = max(rank.wakes_at, self.now + max(seconds, _STEP_S))
+        rank.wakes_at = max(rank.wakes_at, self.now + max(seconds, self._step_s))
         self._hand_over()
         rank.turn.acquire()
 
@@ -141,12 +142,15 @@ class Stage:
 class Job:
     """One epoch of a campaign."""
 
-    def __init__(self, plan: EpochPlan, start_client: StartClient, draw: random.Random) -> None:
+    def __init__(
+        self, plan: EpochPlan, start_client: StartClient, draw: random.Random, step_s: float
+    ) -> None:
+        """`step_s`: the shortest sleep of a rank."""
         self._plan = plan
         self._start_client = start_client
         self._draw = draw
         self.network = Network(plan.config.resources.ranks)
-        self.stage = Stage(self.network.size)
+        self.stage = Stage(self.network.size, step_s)
 
     def place(self) -> str:
         """Return the rank that runs, for `crash.arm`."""
