@@ -52,7 +52,7 @@ class Member:
     @property
     def is_stopped(self) -> bool:
         """Whether it stands still (SIGSTOP)."""
-        status = stat_of(self.pid)
+        status = status_of(self.pid)
         return status is not None and status[1] == self.started and status[2] == "T"
 
 
