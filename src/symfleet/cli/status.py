@@ -8,7 +8,8 @@ from cyclopts import App, Parameter
 
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json, OutFolder
-from symfleet.cli.campaign import report_from_ledger
+from symfleet.cli.campaign import reading, report_from_ledger
+from symfleet.observe.launches import launch_lines, launches_of
 from symfleet.observe.lines import summary_lines
 
 ExitCodeOfEpoch = Annotated[
@@ -20,11 +21,32 @@ ExitCodeOfEpoch = Annotated[
         help="Exit with the code of the newest launch; 75 while it runs or when it crashed.",
     ),
 ]
+Launches = Annotated[
+    bool,
+    Parameter(
+        name="--launches",
+        negative=(),
+        show_default=False,
+        help="Show every launch instead: how it ended, and which settings were new in it.",
+    ),
+]
 _NO_VERDICT = 75
 
 
-def status(out: OutFolder, /, *, exit_code: ExitCodeOfEpoch = False, json: Json = False) -> int:
+def status(
+    out: OutFolder,
+    /,
+    *,
+    exit_code: ExitCodeOfEpoch = False,
+    launches: Launches = False,
+    json: Json = False,
+) -> int:
     """Show how a campaign goes, or how it ended; works beside a running one."""
+    if launches:
+        with reading(out) as reader:
+            found = launches_of(reader)
+        present.show(found, launch_lines(found), as_json=json)
+        return 0
     report = report_from_ledger(out)
     present.show(report, summary_lines(report, str(out)), as_json=json)
     if not exit_code:
