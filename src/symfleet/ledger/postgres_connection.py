@@ -232,12 +232,15 @@ class PostgresConnection:
     def pipeline(self) -> Iterator[None]:
         """Send the statements inside the block without waiting for answers that nobody reads."""
         self._expected.clear()
-        with self.guarded(), self._raw.pipeline() as pipeline:
-            self._pipeline = pipeline
+        with self.guarded():
             try:
-                yield
+                with self._raw.pipeline() as pipeline:
+                    self._pipeline = pipeline
+                    yield
             finally:
                 self._pipeline = None
+                if self._is_stuck:
+                    self.close()
 
     def settle(self) -> None:
         """Wait for all answers. The server then knows that it waits for us, and for how long: a
@@ -245,6 +248,13 @@ class PostgresConnection:
         if self._pipeline is not None:
             with self.guarded():
                 self._pipeline.sync()
+
+    @property
+    def _is_stuck(self) -> bool:
+        """Whether a pipeline could not be left: the server said goodbye inside of it, and no answer
+        will come any more, though libpq has not yet seen the connection end."""
+        pgconn = self._raw.pgconn
+        return bool(pgconn) and pgconn.pipeline_status != psycopg.pq.PipelineStatus.OFF
 
     @property
     def is_lost(self) -> bool:

@@ -64,15 +64,15 @@ class Ownership:
         self.is_bounded = True
         self.session.execute(SESSION["bound_idleness"]).fetchone()
 
-    def come_back(self, clock: Clock) -> int:
+    def come_back(self, clock: Clock, deadline: float) -> int:
         """Own the campaign on a new session; return the last turn that is durable.
 
         The old session may still commit for as long as it lives. It holds the lock for as long, so
         that whoever has the lock afterwards sees what became of it. Raises HostError or
-        ConnectionLostError when the server stays away, BusyError when another owner has the lock.
+        ConnectionLostError when the server stays away until the deadline (monotonic seconds),
+        BusyError when another owner has the lock.
         """
         self.session.close()
-        deadline = clock.monotonic() + RECONNECT_S
         return _patiently(self._come_back_once, clock, deadline)
 
     def _come_back_once(self) -> int:

@@ -11,7 +11,8 @@ their numbers and those of artefacts have no gaps, a sink that has shown all it 
 over nothing, and "new in this transaction" is exact. What others decided meanwhile is read after
 the lock. Claims and releases do not take it; they meet nobody: each coordinator counts in a row of
 its own, and the counts are the sums. (In one row for all, each commit would wait for the fsync of
-the one before it.)
+the one before it.) What such a transaction has read is not locked: a row that another one has
+changed meanwhile is not written, and the turn is run again from what stands there now.
 
 When the connection ends inside of a transaction, the writer comes back (`Ownership.come_back`) and
 reads the number of its last turn. It is there: the turn is durable and its answers stand. It is the
@@ -38,8 +39,12 @@ from symfleet.ledger.edges import unpack_edges
 from symfleet.ledger.faults import DiskFullError, reading
 from symfleet.ledger.postgres_arrays import columns_of
 from symfleet.ledger.postgres_connection import PostgresConnection
-from symfleet.ledger.postgres_faults import ConflictError, ConnectionLostError
-from symfleet.ledger.postgres_owner import Ownership, lost_to_another
+from symfleet.ledger.postgres_faults import (
+    ConflictError,
+    ConnectionLostError,
+    RowChangedError,
+)
+from symfleet.ledger.postgres_owner import RECONNECT_S, Ownership, lost_to_another
 from symfleet.ledger.postgres_scope import Scope, learn, scope_of, the_row
 from symfleet.ledger.postgres_statements import BATCHES
 from symfleet.ledger.postgres_turn import Known, PostgresTurn
@@ -93,14 +98,16 @@ class _WritersView:
         """Run one statement; a snapshot cannot be continued on another session."""
         if statement in {_SNAPSHOT, _SNAPSHOT_END}:
             self._in_snapshot = statement == _SNAPSHOT
-        try:
-            return self._ownership.session.execute(statement, values)
-        except ConnectionLostError:
-            if self.come_back is None or (self._in_snapshot and statement != _SNAPSHOT):
-                self._in_snapshot = False
-                raise
-            self.come_back()
-            return self._ownership.session.execute(statement, values)
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return self._ownership.session.execute(statement, values)
+            except ConnectionLostError:
+                inside = self._in_snapshot and statement != _SNAPSHOT
+                if self.come_back is None or inside or not left:
+                    self._in_snapshot = False
+                    raise
+                self.come_back()
+        raise AssertionError
 
     def close(self) -> None:
         """End the session."""
@@ -183,8 +190,8 @@ class PostgresWriter(RowLedger):
                     break
                 if not left:
                     raise
-            except ConflictError:
-                self._take_back()
+            except (ConflictError, RowChangedError):
+                self._take_back_given_up()
                 if not left:
                     raise
                 self._clock.sleep(_CONFLICT_PAUSE_S)
@@ -305,6 +312,13 @@ class PostgresWriter(RowLedger):
         if self._standing.epoch != self._epoch:
             raise lost_to_another(self._ownership, self._standing.epoch)
 
+    def _take_back_given_up(self) -> None:
+        """Forget a transaction that the server gave up; the session may have ended with it."""
+        try:
+            self._take_back()
+        except ConnectionLostError:
+            self._come_back(None)
+
     def _read_again(self, session: PostgresConnection) -> None:
         with reading(self._where):
             self._standing = read_standing(session)
@@ -328,30 +342,43 @@ class PostgresWriter(RowLedger):
         """Write through a new session; return whether the attempt is durable after all."""
         if self._broken is not None:
             raise self._broken
-        try:
-            turn = self._ownership.come_back(self._clock)
-            self._read_again(self._ownership.session)
-            durable = attempt is not None and turn == attempt.turn
-            if not durable and turn != self._turn:
-                raise _older_server(self._ownership, turn, self._turn)
-            if durable:
-                assert attempt is not None
-                assert attempt.epoch is not None
-                self._turn, self._epoch = turn, attempt.epoch
-            if self._standing.epoch != self._epoch:
-                raise lost_to_another(self._ownership, self._standing.epoch)
-        except (BusyError, HostError, IntegrityError, IOFailure) as error:
-            self._broken = error
-            raise
+        deadline = self._clock.monotonic() + RECONNECT_S
+        while True:
+            try:
+                return self._come_back_once(attempt, deadline)
+            except ConnectionLostError as error:
+                # The new session has ended, too.
+                if self._clock.monotonic() >= deadline:
+                    self._broken = error
+                    raise
+            except (BusyError, HostError, IntegrityError, IOFailure) as error:
+                self._broken = error
+                raise
+
+    def _come_back_once(self, attempt: Attempt[Any] | None, deadline: float) -> bool:
+        turn = self._ownership.come_back(self._clock, deadline)
+        self._read_again(self._ownership.session)
+        durable = attempt is not None and turn == attempt.turn
+        if not durable and turn != self._turn:
+            raise _older_server(self._ownership, turn, self._turn)
+        if durable:
+            assert attempt is not None
+            assert attempt.epoch is not None
+            self._turn, self._epoch = turn, attempt.epoch
+        if self._standing.epoch != self._epoch:
+            raise lost_to_another(self._ownership, self._standing.epoch)
         return durable
 
     def status(self) -> LedgerStatus:
         """Return one consistent snapshot."""
-        try:
-            return super().status()
-        except ConnectionLostError:
-            self._come_back(None)
-            return super().status()
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                return super().status()
+            except ConnectionLostError:
+                if not left:
+                    raise
+                self._come_back(None)
+        raise AssertionError
 
 
 def _older_server(ownership: Ownership, found: int, expected: int) -> IntegrityError:
