@@ -47,12 +47,15 @@ class RemoteLedger:
         codec: Codec,
         incarnation: Incarnation,
         knobs: Knobs,
+        answer_s: float = ANSWER_S,
     ) -> None:
-        """`incarnation`: the life under which the root knows this coordinator."""
+        """`incarnation`: the life under which the root knows this coordinator. `answer_s`: after so
+        long without an answer the root is gone."""
         self._transport = transport
         self._clock = clock
         self._codec = codec
         self._incarnation = incarnation
+        self._answer_s = answer_s
         self._own_bytes_max = knobs.turn_mib << 20
         self._bytes_max = turn_bytes_max(knobs)
         self._input_bytes = knobs.input_bytes
@@ -118,7 +121,7 @@ class RemoteLedger:
 
     def _await_answer(self, bytes_max: int) -> bytes:
         assembly, pace = Assembly(bytes_max), Pace()
-        deadline = self._clock.monotonic() + ANSWER_S
+        deadline = self._clock.monotonic() + self._answer_s
         while self._clock.monotonic() < deadline:
             whole: bytes | None = None
             for event in self._transport.receive(_FRAMES_MAX, self._bytes_max, ROOT_RANK).events:
