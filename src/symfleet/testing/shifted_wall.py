@@ -69,7 +69,16 @@ class ShiftedWall:
             raise FileNotFoundError("there is no C compiler")
         source, self._library = folder / "shifted_wall.c", folder / "shifted_wall.so"
         source.write_text(_SOURCE)
-        command = [compiler, "-shared", "-fPIC", "-O1", "-o", self._library, source, "-ldl"]
+        command = [
+            compiler,
+            "-shared",
+            "-fPIC",
+            "-O1",
+            "-o",
+            str(self._library),
+            str(source),
+            "-ldl",
+        ]
         subprocess.run(command, check=True, capture_output=True)
         self._amount = folder / "shifted_wall.amount"
         self._amount.write_bytes(struct.pack("@l", 0))
