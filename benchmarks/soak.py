@@ -4,7 +4,8 @@ Explores one finite program after another on real MPI while a random process of 
 or stopped, again and again, and compares each with a run that nobody disturbed (see
 symfleet.testing.soak). The result is a dated file in benchmarks/results; the exit code is 1 when
 anything is wrong. Then the soak's folder is kept: it holds the story of all faults
-(faults.jsonl), what was seen of each process (samples.jsonl), the campaign and its logs.
+(faults.jsonl), what was seen of each process (lives.jsonl), the campaign and its logs. A soak that
+was cut off goes on when it is started again with the same words and its folder.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--steady", type=int, default=3, help="every n-th campaign keeps its root")
     parser.add_argument("--steady-seconds", type=float, default=240.0, help="that it takes")
     parser.add_argument("--keep", action="store_true", help="keep the folder in any case")
-    parser.add_argument("--folder", type=Path, help="where the soak works (default: a new one)")
+    parser.add_argument("--folder", type=Path, help="where it works (default: a new one)")
     parser.add_argument("--json", type=Path, help="where the result goes")
     return parser.parse_args()
 
@@ -58,7 +59,8 @@ def soak(options: argparse.Namespace, folder: Path, cluster: Cluster | None) -> 
     """Run it."""
     # An edit of the program in the middle would make another generation.
     program = folder / PROGRAM.name
-    program.write_bytes(PROGRAM.read_bytes())
+    if not program.exists():
+        program.write_bytes(PROGRAM.read_bytes())
     plan = SoakPlan(
         seconds=options.minutes * 60,
         every_s=options.every,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import mmap
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -30,10 +32,55 @@ from symfleet.testing.soak_oracle import (
     unexplained_faults,
 )
 from symfleet.testing.soak_slope import percent_an_hour, slope, weighted_median
+from symfleet.testing.soak_strikes import Striker
 from symfleet.testing.soak_watch import Life, Sample, Watch
 from symfleet.types import WorkId, WorkState
 
+
+class FakeJob:
+    """Its launcher is this process; its members are what the test says."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.pid = os.getpid()
+        self.is_running = True
+        self.those: list[Member] = []
+        self.signals: list[tuple[int, int]] = []
+
+    def kill(self, member: Member, signum: int = signal.SIGKILL) -> bool:
+        self.signals.append((member.pid, signum))
+        return True
+
+    def members(self) -> list[Member]:
+        return self.those
+
+
+class Hands:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> FakeJob:
+    (tmp_path / "tmp").mkdir()
+    return FakeJob(tmp_path / "out")
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
 # ---- the pack -----------------------------------------------------------------------------------
+
+
+def any_card(_: Card) -> bool:
+    return True
 
 
 def test_every_kind_of_fault_comes_up_in_each_pack() -> None:
@@ -42,7 +89,7 @@ def test_every_kind_of_fault_comes_up_in_each_pack() -> None:
     for _ in range(2):
         seen: Counter[Card] = Counter()
         for _ in range(pack.size):
-            card = pack.top(sparing=False)
+            card = pack.top(any_card)
             assert card is not None
             pack.take(card)
             seen[card] += 1
@@ -55,11 +102,11 @@ def test_a_card_that_met_nobody_comes_again_and_sparing_passes_over_what_loses_i
     pack = Pack(
         weights(cheap=1, coordinators=False, server=False, root_lives=True), random.Random(3)
     )
-    assert pack.top(sparing=False) == pack.top(sparing=False)
-    while (card := pack.top(sparing=True)) is not None:
+    assert pack.top(any_card) == pack.top(any_card)
+    while (card := pack.top(lambda card: not card.loses_items)) is not None:
         assert not card.loses_items
         pack.take(card)
-    left = pack.top(sparing=False)
+    left = pack.top(any_card)
     assert left is not None
     assert left.loses_items
 
@@ -68,6 +115,29 @@ def test_a_root_that_is_to_grow_old_is_not_ended_by_any_fault() -> None:
     chosen = weights(cheap=1, coordinators=True, server=False, root_lives=True)
     ended = {card for card in chosen if card.act is not Act.STOP}
     assert {card.role for card in ended} == {Role.TARGET, Role.EXECUTOR}
+
+
+def test_a_fault_waits_for_its_victim_and_lets_others_pass_after_a_while(
+    job: FakeJob, hands: Hands
+) -> None:
+    cards = {Card(Act.KILL, Role.COORDINATOR): 1, Card(Act.STOP, Role.WORKER): 1}
+    seed = next(
+        seed
+        for seed in itertools.count()
+        if Pack(cards, random.Random(seed)).top(any_card) == Card(Act.KILL, Role.COORDINATOR)
+    )
+    striker = Striker(random.Random(1), Pack(cards, random.Random(seed)), clock=hands)
+    striker.started(job)
+    job.those = [Member(1, Role.WORKER, 1)]
+    assert striker.strike(sparing=False) is None
+    assert job.signals == []
+    hands.now = 6.0
+    struck = striker.strike(sparing=False)
+    assert struck is not None
+    assert job.signals == [(1, signal.SIGSTOP)]
+    assert striker.strike(sparing=False) is None, "the first one waits again"
+    striker.continue_due(everyone=True)
+    assert job.signals[1:] == [(1, signal.SIGCONT)]
 
 
 # ---- the oracle ---------------------------------------------------------------------------------
@@ -157,29 +227,6 @@ def test_more_losses_than_the_faults_account_for_are_told() -> None:
 # ---- processes ----------------------------------------------------------------------------------
 
 
-class FakeJob:
-    """Its launcher is this process; its members are what the test says."""
-
-    def __init__(self, out: Path) -> None:
-        self.out = out
-        self.pid = os.getpid()
-        self.is_running = True
-        self.those: list[Member] = []
-
-    def members(self) -> list[Member]:
-        return self.those
-
-
-class Hands:
-    """A clock that the test moves."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def member_of(pid: int, role: Role) -> Member:
     status = jobs.status_of(pid)
     assert status is not None
@@ -196,17 +243,6 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
         child.stdin.close()
         child.kill()
         child.wait()
-
-
-@pytest.fixture
-def job(tmp_path: Path) -> FakeJob:
-    (tmp_path / "tmp").mkdir()
-    return FakeJob(tmp_path / "out")
-
-
-@pytest.fixture
-def hands() -> Hands:
-    return Hands()
 
 
 @pytest.fixture

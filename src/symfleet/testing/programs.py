@@ -68,8 +68,8 @@ class ProgramCampaign:
         seconds: float = 0.0,
         env: Sequence[str] = (),
     ) -> None:
-        """Write `seeds` (name -> bytes) below `folder`; nothing is launched yet. `env`: more
-        variables of the program (NAME=VALUE)."""
+        """Write `seeds` (name -> bytes) below `folder`; nothing is launched yet, by this object.
+        `env`: more variables of the program (NAME=VALUE)."""
         self.folder = folder
         self.out = folder / "out"
         self.seeds = folder / "seeds"
@@ -91,7 +91,7 @@ class ProgramCampaign:
         """The setting of that name."""
         self.jobs: list[Job] = []
         for made in (self.seeds, self.tmp):
-            made.mkdir(parents=True)
+            made.mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():
             (self.seeds / name).write_bytes(data)
 
@@ -134,7 +134,7 @@ class ProgramCampaign:
         env: Mapping[str, str] | None = None,
     ) -> Job:
         """Return a launch that is not started."""
-        scratch = self.folder / f"launch{len(self.jobs)}"
+        scratch = self.folder / f"launch{len(list(self.folder.glob('launch*')))}"
         scratch.mkdir()
         config = self.config(seconds=seconds, stop=stop, advanced=advanced)
         made = Job(config, scratch, launcher=launcher, env={"TMPDIR": str(self.tmp), **(env or {})})

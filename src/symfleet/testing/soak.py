@@ -24,9 +24,14 @@ from symfleet.testing.soak_campaign import SoakCampaign
 from symfleet.testing.soak_faults import Pack, weights
 from symfleet.testing.soak_graph import Graph
 from symfleet.testing.soak_memory import growing, memory_of
-from symfleet.testing.soak_record import CampaignRecord, Recorder, SoakRecord, Story
+from symfleet.testing.soak_record import (
+    CampaignRecord,
+    PlanRecord,
+    Recorder,
+    SoakRecord,
+    Story,
+)
 from symfleet.testing.soak_strikes import Cut, Striker
-from symfleet.testing.soak_watch import Life
 
 _PROGRESS_S: Final = 5.0
 
@@ -70,33 +75,51 @@ class Soak:
         self._cut = cut
         self._tell = tell
         self._recorder = Recorder(folder)
-        self._began = time.monotonic()
-        self._lives: list[Life] = []
         self._campaigns: list[CampaignRecord] = []
-        self._faults = 0
+        self._began = 0.0
+        """Monotonic seconds at which the soak began, or would have without its interruptions."""
         self._progress_at = 0.0
 
     def run(self) -> SoakRecord:
-        """Soak until the time is over and the last campaign has ended."""
-        expected = self._graph.undisturbed(self._folder / "undisturbed", self._plan.slots)
-        self._tell(f"{self._graph.nodes} items explored without a fault\n")
-        self._began = time.monotonic()
-        ends_at = self._began + self._plan.seconds
-        for number in itertools.count(1):
-            record = self._explore(number, expected, ends_at)
+        """Soak until the time is over and the last campaign has ended. A soak that was cut off in
+        this folder goes on."""
+        expected = self._begin()
+        for number in itertools.count(len(self._campaigns) + 1):
+            record = self._explore(number, expected)
             self._campaigns.append(record)
             self._tell(
                 f"campaign {number}: {record.decided} decided, {record.epochs} epochs,"
                 f" {sum(record.faults.values())} faults, {record.wall_s:.0f} s,"
                 f" wrong: {list(record.wrong)}\n"
             )
-            if record.wrong or time.monotonic() >= ends_at:
+            self._recorder.progress(self.record(finished=False))
+            if record.wrong or self._clock() >= self._plan.seconds:
                 break
         record_of_all = self.record(finished=True)
         self._recorder.progress(record_of_all)
         return record_of_all
 
-    def _explore(self, number: int, expected: Facts, ends_at: float) -> CampaignRecord:
+    def _clock(self) -> float:
+        """Return the seconds that the soak has lasted, interruptions left out."""
+        return time.monotonic() - self._began
+
+    def _begin(self) -> Facts:
+        """Explore once without a fault, or read what a soak that was cut off has left."""
+        before, expected = self._recorder.read_progress(), self._recorder.expected()
+        if before is not None and expected is not None:
+            assert not before.finished, "a soak that has ended does not go on"
+            assert before.plan == self._described(), "another soak began in this folder"
+            self._campaigns = list(before.campaigns)
+            self._began = time.monotonic() - before.wall_s
+            self._tell(f"going on after {before.wall_s:.0f} s\n")
+            return expected
+        expected = self._graph.undisturbed(self._folder / "undisturbed", self._plan.slots)
+        self._recorder.expect(expected)
+        self._tell(f"{self._graph.nodes} items explored without a fault\n")
+        self._began = time.monotonic()
+        return expected
+
+    def _explore(self, number: int, expected: Facts) -> CampaignRecord:
         plan = self._plan
         chance = random.Random(f"{plan.seed} {number}")
         root_lives = plan.steady > 0 and number % plan.steady == 0
@@ -110,17 +133,17 @@ class Soak:
         campaign = graph.campaign(self._folder / f"campaign{number}", plan.slots)
         campaign.ledger, campaign.coordinators = plan.ledger, plan.coordinators
         campaign.own_connections = plan.own_connections
-        story = Story(self._recorder, number, self._began, self._faults)
+        told = self._recorder.story()
+        before = sum(one.campaign < number for one in told)
+        story = Story(self._recorder, number, self._clock, before, told[before:])
         striker = Striker(chance, Pack(cards, chance), self._cut)
         one = SoakCampaign(campaign, striker, story, plan.every_s)
         try:
-            one.run(ends_at, self._note)
+            one.run(plan.seconds, self._note)
             record = one.judge(expected, root_lives=root_lives)
         finally:
             one.close()
-        self._faults += sum(record.faults.values())
-        self._lives += one.lives
-        self._recorder.lives(number, one.lives)
+        self._recorder.lives(one.lives)
         if not record.wrong and not plan.keep:
             one.remove()
         return record
@@ -134,19 +157,13 @@ class Soak:
 
     def record(self, *, finished: bool) -> SoakRecord:
         """Return what is known by now."""
-        plan, done = self._plan, self._campaigns
+        done = self._campaigns
         by_fault = sum((Counter(one.faults) for one in done), Counter[str]())
         wrong = [f"campaign {one.campaign}: {what}" for one in done for what in one.wrong]
-        memory = memory_of(self._lives) if finished else {}
+        memory = memory_of(self._recorder.all_lives()) if finished else {}
         return SoakRecord(
-            seed=plan.seed,
-            minutes=round(plan.seconds / 60, 3),
-            every_s=plan.every_s,
-            coordinators=plan.coordinators,
-            slots=plan.slots,
-            nodes=self._graph.nodes,
-            store="postgresql" if plan.ledger else "sqlite",
-            wall_s=round(time.monotonic() - self._began, 1),
+            plan=self._described(),
+            wall_s=round(self._clock(), 1),
             faults=by_fault.total(),
             by_fault=dict(sorted(by_fault.items())),
             decided=sum(one.decided for one in done),
@@ -158,4 +175,20 @@ class Soak:
             violations=(*wrong, *growing(memory)),
             campaigns=tuple(done),
             finished=finished,
+        )
+
+    def _described(self) -> PlanRecord:
+        plan = self._plan
+        return PlanRecord(
+            seed=plan.seed,
+            seconds=plan.seconds,
+            every_s=plan.every_s,
+            cheap=plan.cheap,
+            coordinators=plan.coordinators,
+            slots=plan.slots,
+            nodes=self._graph.nodes,
+            pause_s=self._graph.pause_s,
+            steady=plan.steady,
+            store="postgresql" if plan.ledger else "sqlite",
+            own_connections=plan.own_connections,
         )

@@ -36,8 +36,8 @@ _LOOK_S: Final = 0.5
 _MARK_SHARE: Final = 0.03
 """Of the time may go into reading all decisions."""
 _MARK_S: Final = 1.0
-_GAP_S: Final = 0.1
-"""Between two faults at least, when some have waited."""
+_GAP_SHARE: Final = 0.2
+"""Of the time between two faults is left between them at least, when some have waited."""
 _LEFT_S: Final = 10.0
 _STUCK_S: Final = 120.0
 """Without a decision for so long the campaign is stuck, however often it is struck."""
@@ -64,15 +64,14 @@ class SoakCampaign:
             slots_per_worker=_SLOTS_OF_WORKER,
         )
         self._job = campaign.job()
-        self._watch = Watch(self._job, campaign.tmp, left_s=_LEFT_S)
+        self._watch = Watch(self._job, campaign.tmp, left_s=_LEFT_S, clock=story.clock)
         self._once = DecidedOnce(RunLog(campaign.log))
         self._began = time.monotonic()
         self._mark_at = self._look_at = 0.0
-        self._fault_at = self._began + every_s
         self._gap_until = 0.0
         self._standing = _NEW
         self._progress = (0, self._began)
-        self._struck: list[tuple[float, Struck]] = []
+        self._struck = list(story.mine)
         self._waited: set[int] = set()
         self._spared = self._suspects_max = 0
         self._launches = 0
@@ -87,8 +86,9 @@ class SoakCampaign:
 
     # ---- running -----------------------------------------------------------------------------
 
-    def run(self, ends_at: float, tick: Callable[[], None]) -> None:
-        """Run until the campaign is complete; strike it until `ends_at`. Stops early when
+    def run(self, ends_at_s: float, tick: Callable[[], None]) -> None:
+        """Run until the campaign is complete; strike it until `ends_at_s` of
+        the soak. Stops early when
         something is wrong that makes going on pointless."""
         self._start()
         while not self.wrong and not self._watch.violations:
@@ -103,7 +103,8 @@ class SoakCampaign:
                 if self._has_ended():
                     break
                 continue
-            if self._fault_at <= now < ends_at and now >= self._gap_until:
+            due_s = self._every_s * (self._story.before + len(self._struck) + 1)
+            if due_s <= self._story.clock() < ends_at_s and now >= self._gap_until:
                 self._strike()
             tick()
             time.sleep(_TICK_S)
@@ -153,7 +154,7 @@ class SoakCampaign:
         except (SymfleetError, FileNotFoundError):  # not made yet
             self._mark_at = began + _MARK_S
             return
-        at_most = sum(one.card.losses_max(_SLOTS_OF_WORKER) for _, one in self._struck)
+        at_most = sum(one.card.losses_max(_SLOTS_OF_WORKER) for one in self._struck)
         self.wrong += too_many_losses(rows, at_most)
         self._suspects_max = max(self._suspects_max, self._standing.suspects)
         now = time.monotonic()
@@ -180,22 +181,22 @@ class SoakCampaign:
             pass
 
     def _note(self, struck: Struck) -> None:
-        now, story = time.monotonic(), self._story
-        self._struck.append((time.time(), struck))
-        self._fault_at += self._every_s
-        self._gap_until = now + min(_GAP_S, self._every_s / 2)
-        story.recorder.fault(
-            FaultRecord(
-                number=story.before + len(self._struck),
-                at_s=round(now - story.began, 3),
-                campaign=story.campaign,
-                fault=str(struck.card),
-                pid=struck.pid,
-                seconds=struck.seconds,
-                decided=self._standing.decided,
-                runs=self._once.runs.read(),
-            )
+        story, card = self._story, struck.card
+        self._gap_until = time.monotonic() + self._every_s * _GAP_SHARE
+        record = FaultRecord(
+            number=story.before + len(self._struck) + 1,
+            at_s=round(story.clock(), 3),
+            wall_s=round(time.time(), 3),
+            campaign=story.campaign,
+            act=card.act,
+            role=card.role,
+            pid=struck.pid,
+            seconds=struck.seconds,
+            decided=self._standing.decided,
+            runs=self._once.runs.read(),
         )
+        story.recorder.fault(record)
+        self._struck.append(record)
 
     # ---- judging -----------------------------------------------------------------------------
 
@@ -229,7 +230,7 @@ class SoakCampaign:
             runs=self._once.runs.length,
             epochs=status.epochs,
             launches=self._launches,
-            faults=dict(Counter(str(one.card) for _, one in self._struck)),
+            faults=dict(Counter(str(one.card) for one in self._struck)),
             waited=len(self._waited),
             spared=self._spared,
             suspects_max=self._suspects_max,
@@ -240,7 +241,7 @@ class SoakCampaign:
 
     def _wrong_code(self, opened_wall: float) -> list[str]:
         """0, unless the last epoch itself was struck: then a worker may be missing in its end."""
-        struck = any(at >= opened_wall for at, _ in self._struck)
+        struck = any(one.wall_s >= opened_wall for one in self._struck)
         right = self._code in (_CODES if struck else (0,))
         return [] if right else [f"exit code {self._code}"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -113,12 +113,11 @@ class Pack:
         self._cards: list[Card] = []
         self.size = len(self._all)
 
-    def top(self, *, sparing: bool) -> Card | None:
-        """Return the next card; with `sparing` the next one that loses no items, if any is left."""
+    def top(self, fits: Callable[[Card], bool]) -> Card | None:
+        """Return the next card that fits, if any is left."""
         if not self._cards:
             self._cards = self._chance.sample(self._all, len(self._all))
-        fitting = (card for card in reversed(self._cards) if not (sparing and card.loses_items))
-        return next(fitting, None)
+        return next((card for card in reversed(self._cards) if fits(card)), None)
 
     def take(self, card: Card) -> None:
         """Lay a card aside: it was played."""

@@ -1,11 +1,13 @@
 """What a soak writes down, as it goes: so that it can be read whatever ends it.
 
-`progress.json` is replaced atomically; `faults.jsonl` and `samples.jsonl` grow by a line. All lie
-in the soak's own folder, which is kept whenever something was wrong.
+`progress.json` is replaced atomically; `faults.jsonl` and `lives.jsonl` grow by a line. All lie in
+the soak's own folder, which is kept whenever something was wrong. From it a soak goes on that was
+cut off.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,26 +15,37 @@ from typing import Any, Final
 import msgspec
 
 from symfleet.corpus.durable import write_file
+from symfleet.testing.jobs import Role
+from symfleet.testing.kill_loop import Facts
+from symfleet.testing.soak_faults import Act, Card
 from symfleet.testing.soak_memory import RoleMemory
 from symfleet.testing.soak_watch import Life
 
 PROGRESS: Final = "progress.json"
 STORY: Final = "faults.jsonl"
-_SAMPLES: Final = "samples.jsonl"
+_LIVES: Final = "lives.jsonl"
+_EXPECTED: Final = "expected.json"
 
 
 class FaultRecord(msgspec.Struct, frozen=True):
-    """One fault that met somebody."""
+    """One fault that met somebody. `at_s`: in the soak; `wall_s`: of the clock on the wall."""
 
     number: int
     at_s: float
+    wall_s: float
     campaign: int
-    fault: str
+    act: Act
+    role: Role
     pid: int
     seconds: float
     decided: int
     runs: int
     """Length of the engine's log."""
+
+    @property
+    def card(self) -> Card:
+        """What happened to whom."""
+        return Card(self.act, self.role)
 
 
 class CampaignRecord(msgspec.Struct, frozen=True):
@@ -57,16 +70,26 @@ class CampaignRecord(msgspec.Struct, frozen=True):
     wrong: tuple[str, ...]
 
 
-class SoakRecord(msgspec.Struct, frozen=True):
-    """Everything that is told of a soak."""
+class PlanRecord(msgspec.Struct, frozen=True):
+    """What a soak was to be."""
 
     seed: int
-    minutes: float
+    seconds: float
     every_s: float
+    cheap: int
     coordinators: int
     slots: int
     nodes: int
+    pause_s: float
+    steady: int
     store: str
+    own_connections: bool
+
+
+class SoakRecord(msgspec.Struct, frozen=True):
+    """Everything that is told of a soak."""
+
+    plan: PlanRecord
     wall_s: float
     faults: int
     by_fault: dict[str, int]
@@ -81,19 +104,8 @@ class SoakRecord(msgspec.Struct, frozen=True):
     finished: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
-    """Where a campaign writes its faults. `began`: monotonic seconds of the soak's beginning.
-    `before`: faults of earlier campaigns."""
-
-    recorder: Recorder
-    campaign: int
-    began: float
-    before: int
-
-
 class Recorder:
-    """Writes into one folder."""
+    """Writes into one folder, and reads what stands there of a soak that was cut off."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -103,25 +115,56 @@ class Recorder:
         data = msgspec.json.format(msgspec.json.encode(record), indent=1)
         write_file(self._folder / PROGRESS, data + b"\n")
 
+    def read_progress(self) -> SoakRecord | None:
+        """Return what stands there."""
+        path = self._folder / PROGRESS
+        if not path.exists():
+            return None
+        return msgspec.json.decode(path.read_bytes(), type=SoakRecord)
+
+    def expect(self, facts: Facts) -> None:
+        """Keep what a campaign that nobody disturbed has come to."""
+        write_file(self._folder / _EXPECTED, msgspec.json.encode(facts))
+
+    def expected(self) -> Facts | None:
+        """Return it."""
+        path = self._folder / _EXPECTED
+        return msgspec.json.decode(path.read_bytes(), type=Facts) if path.exists() else None
+
     def fault(self, record: FaultRecord) -> None:
         """Add a fault to the story."""
-        self._append(STORY, msgspec.json.encode(record))
+        self._append(STORY, record)
 
-    def lives(self, campaign: int, lives: list[Life]) -> None:
+    def story(self) -> list[FaultRecord]:
+        """Return all faults."""
+        return [msgspec.json.decode(line, type=FaultRecord) for line in self._lines(STORY)]
+
+    def lives(self, lives: Sequence[Life]) -> None:
         """Add what was seen of the processes of a campaign."""
         for life in lives:
-            line = {
-                "campaign": campaign,
-                "role": life.member.role,
-                "pid": life.member.pid,
-                "first_s": round(life.first_s, 2),
-                "samples": [
-                    (round(one.age_s, 2), one.decided, one.rss_kib, one.files)
-                    for one in life.samples
-                ],
-            }
-            self._append(_SAMPLES, msgspec.json.encode(line))
+            self._append(_LIVES, life)
 
-    def _append(self, name: str, data: bytes) -> None:
+    def all_lives(self) -> list[Life]:
+        """Return all of them."""
+        return [msgspec.json.decode(line, type=Life) for line in self._lines(_LIVES)]
+
+    def _append(self, name: str, what: object) -> None:
         with (self._folder / name).open("ab") as stream:
-            stream.write(data + b"\n")
+            stream.write(msgspec.json.encode(what) + b"\n")
+
+    def _lines(self, name: str) -> Sequence[bytes]:
+        """Return the whole lines of a file: the last one may have been cut off."""
+        path = self._folder / name
+        return path.read_bytes().split(b"\n")[:-1] if path.exists() else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Where a campaign writes its faults. `before`: how many there were in earlier campaigns.
+    `mine`: those of this one before the soak was cut off in it. `clock`: seconds of the soak."""
+
+    recorder: Recorder
+    campaign: int
+    clock: Callable[[], float]
+    before: int = 0
+    mine: Sequence[FaultRecord] = ()

@@ -7,20 +7,35 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Final, Protocol, assert_never
 
-from symfleet.testing.jobs import Job, Member, Role
+from symfleet.testing.jobs import Member, Role
 from symfleet.testing.soak_faults import Act, Card, Pack
 
 _STOP_S: Final = (0.05, 1.5)
 _LONG_STOP_S: Final = (2.0, 8.0)
 """A stopped process is continued after a time between these: long enough that others say things
 again, and before anything takes it for dead."""
+_WAIT_S: Final = 5.0
+"""How long a fault waits for its victim before others come first: a coordinator that was lost comes
+back with the next epoch only."""
 _LONG_STOPS: Final = 0.2
 """Share of the long ones."""
 
 Cut = Callable[[random.Random], bool]
 """Ends a random session on the database server; returns whether there was one."""
+
+
+class Struckable(Protocol):
+    """What strikes need of a job (`symfleet.testing.jobs.Job`)."""
+
+    def members(self) -> list[Member]:
+        """Return the live processes of the job."""
+        ...
+
+    def kill(self, member: Member, signum: int = ...) -> bool:
+        """Signal one member; return whether it was still there."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +63,14 @@ class Striker:
         self._chance = chance
         self._pack = pack
         self._cut = cut
-        self._job: Job
+        self._job: Struckable
         self._clock = clock
         self._stopped: list[tuple[float, Member]] = []
         self.asked = self.killed = False
         self.dear = 0
+        self._waiting_since = clock()
 
-    def started(self, job: Job) -> None:
+    def started(self, job: Struckable) -> None:
         """The job's launcher was started."""
         self._job = job
         self.asked = self.killed = False
@@ -64,14 +80,22 @@ class Striker:
         self.dear = 0
 
     def strike(self, *, sparing: bool) -> Struck | None:
-        """Let the next fault happen; None when its victim is not there, and then it comes again.
-        `sparing`: pass over what would lose items."""
-        card = self._pack.top(sparing=sparing)
+        """Let the next fault happen; None when its victim is not there: then it waits, and after
+        some time lets others pass. `sparing`: pass over what would lose items."""
+        members = self._job.members()
+        there = {member.role for member in members}
+        waited = self._clock() - self._waiting_since >= _WAIT_S
+
+        def fits(card: Card) -> bool:
+            return not (sparing and card.loses_items) and (not waited or card.role in there)
+
+        card = self._pack.top(fits)
         if card is None:
             self._pack.shuffle_in()
             return None
-        struck = self._carry_out(card, self._job.members())
+        struck = self._carry_out(card, members)
         if struck is not None:
+            self._waiting_since = self._clock()
             self._pack.take(card)
             self.dear += card.ends_epoch
         return struck
