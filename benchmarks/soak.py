@@ -19,6 +19,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,14 @@ def soak(options: argparse.Namespace, folder: Path, cluster: Cluster | None) -> 
         own_connections=options.own_connections,
     )
     cut = None if cluster is None else functools.partial(end_session, cluster.url)
-    return Soak(plan, Graph(program, options.nodes, options.pause), folder, cut=cut).run()
+    one = Soak(plan, Graph(program, options.nodes, options.pause), folder, cut=cut)
+    try:
+        return one.run()
+    except Exception as error:  # noqa: BLE001 - hours of soak are not forgotten for its last error
+        traceback.print_exc()
+        record = one.record(finished=False)
+        wrong = (*record.violations, f"{type(error).__name__}: {error}")
+        return msgspec.structs.replace(record, violations=wrong)
 
 
 def server(options: argparse.Namespace) -> Cluster | None:
