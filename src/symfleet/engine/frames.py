@@ -204,7 +204,7 @@ class FrameReader(Generic[FrameT]):
         del self._buffer[:end]
         try:
             return self._decoder.decode(body)
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise DataError(
                 "an executor frame cannot be read",
                 where=body[:40].hex(),

@@ -78,6 +78,14 @@ def settle(token: DispatchToken, items: Sequence[ItemResult], body_bytes_max: in
     return Settled(token, tuple(parts), Result(tuple(bare), len(parts), digest))
 
 
+def bytes_of(item: ItemResult) -> int:
+    """Return about how much an item takes in a RESULT whose children have left for PARTs."""
+    if not isinstance(item, Executed):
+        return _REPORT_OVERHEAD
+    words = (*item.degraded, *item.opened, *item.solved, item.reason or "")
+    return len(item.edges) + 4 * sum(map(len, words)) + _REPORT_OVERHEAD
+
+
 def _child_cost(child: ChildReport) -> int:
     return len(child.data or b"") + len(child.edges) + _REPORT_OVERHEAD
 

@@ -52,7 +52,7 @@ def decode_item(payload: bytes) -> WorkItem:
     """Decode canonical bytes; raise DataError unless encoding again gives the same bytes."""
     try:
         item = _decoder.decode(payload)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise DataError(
             "a work item cannot be read",
             where=payload[:40].hex(),

@@ -39,7 +39,7 @@ from symfleet.protocol.messages import (
     WorkEntry,
     WorkerFault,
 )
-from symfleet.protocol.result_frames import Settled, settle
+from symfleet.protocol.result_frames import Settled, bytes_of, settle
 from symfleet.protocol.tokens import NO_TOKEN
 from symfleet.protocol.violations import Chronicle
 from symfleet.protocol.worker_states import (
@@ -347,7 +347,10 @@ class WorkerSlot:
         if self.state is not SlotState.IDLE:
             return
         if self.current is not None and (
-            self.draining or self.current.next_item == len(self.current.entries)
+            self.draining
+            or self.current.next_item == len(self.current.entries)
+            # What is left of a bundle goes back, so that the RESULT fits into its frame.
+            or self.current.held_bytes > self._body_bytes_max // 4
         ):
             self._finish(now)
         if self.draining:
@@ -382,6 +385,7 @@ class WorkerSlot:
     def _settle_item(self, result: ItemResult) -> None:
         assert self.current is not None
         self.current.done.append(result)
+        self.current.held_bytes += bytes_of(result)
         self.current.moves += 1
 
     def _cancel_item(self) -> None:

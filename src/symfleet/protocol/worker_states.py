@@ -119,6 +119,8 @@ class Assignment:
     work_ids: tuple[WorkId, ...]
     """Recomputed from the payloads that arrived."""
     done: list[ItemResult] = field(default_factory=list)
+    held_bytes: int = 0
+    """What these take in a RESULT, children aside."""
     moves: int = 0
     """Signs of progress so far."""
     told: int = 0

@@ -148,7 +148,7 @@ class WorkerBench:
         for action in self.actions if actions is None else actions:
             if isinstance(action, Send):
                 opened = self.codec.open(action.frame)
-                assert isinstance(opened, Frame)
+                assert isinstance(opened, Frame), opened
                 frames.append((opened.header, opened.message))
         return frames
 
