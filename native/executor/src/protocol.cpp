@@ -49,6 +49,42 @@ template <typename T> T take(const Message &map, const char *key) {
   return value.get<T>();
 }
 
+/// Passes over a body and stops where it is nested deeper than any frame: reading
+/// it into values takes a stack frame for each level.
+class NestingGuard : public nlohmann::json_sax<Message> {
+public:
+  bool tooDeep = false;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override { return enter(); }
+  bool key(string_t &) override { return true; }
+  bool end_object() override { return exit(); }
+  bool start_array(size_t) override { return enter(); }
+  bool end_array() override { return exit(); }
+  bool parse_error(size_t, const std::string &, const nlohmann::json::exception &) override {
+    return false;
+  }
+
+private:
+  static constexpr unsigned DepthMax = 8;
+  unsigned depth = 0;
+
+  bool enter() {
+    tooDeep = ++depth > DepthMax;
+    return !tooDeep;
+  }
+  bool exit() {
+    --depth;
+    return true;
+  }
+};
+
 std::vector<uint8_t> takeBytes(const Message &map, const char *key) {
   const Message &value = map.at(key);
   if (!value.is_binary())
@@ -101,6 +137,9 @@ std::optional<Message> readFrame(int descriptor) {
   std::vector<uint8_t> body(length);
   if (readFully(descriptor, body.data(), length) < length)
     throw ProtocolError("the input ends inside a frame");
+  NestingGuard guard;
+  if (!Message::sax_parse(body, &guard, Message::input_format_t::msgpack))
+    throw ProtocolError(guard.tooDeep ? "a frame is nested too deep" : "a frame is no MessagePack");
   Message message = Message::from_msgpack(body, true, false);
   if (!message.is_object() || !message.contains("t") || !message["t"].is_string())
     throw ProtocolError("a frame is not a map with the key t");
