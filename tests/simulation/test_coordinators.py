@@ -10,44 +10,11 @@ import pytest
 from symfleet.protocol.quiescence import VotePhase
 from symfleet.testing.fault_plan import FaultPlan
 from symfleet.testing.simulated_epoch import Shape
+from symfleet.testing.simulated_shapes import SHAPES as ALL_SHAPES
 from symfleet.testing.simulation import Outcome, Simulation, simulate
 from symfleet.types import input_id_of
 
-SEEDS = 180
-BATCHES = 6
-SHAPES = (
-    Shape(coordinators=2, workers=4, size=30),
-    Shape(coordinators=3, workers=6, size=40, slots=1, prefetch=0),
-    Shape(coordinators=2, workers=2, size=24, late=((9, 1.0), (12, 2.2))),
-    Shape(coordinators=4, workers=8, size=50, slots=2, prefetch=2),
-    Shape(coordinators=4, workers=5, size=60, late=((17, 1.2), (19, 35.0)), direct=True),
-    Shape(coordinators=2, workers=4, size=30, direct=True),
-)
-
-
-def disturbed(seed: int) -> Outcome:
-    try:
-        return simulate(seed, shape=SHAPES[seed % len(SHAPES)])
-    except AssertionError as failure:
-        raise AssertionError(f"seed {seed}: {failure}") from failure
-
-
-@pytest.mark.guarantee("A6")
-@pytest.mark.guarantee("C2")
-@pytest.mark.guarantee("C7")
-@pytest.mark.guarantee("C8")
-@pytest.mark.guarantee("J6")
-@pytest.mark.guarantee("L1")
-@pytest.mark.guarantee("L2")
-@pytest.mark.guarantee("Q1")
-@pytest.mark.guarantee("Q2")
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_disturbed_coordinators_end_with_the_work_of_undisturbed_ones(batch: int) -> None:
-    share = SEEDS // BATCHES
-    outcomes = [disturbed(seed) for seed in range(batch * share, (batch + 1) * share)]
-    assert {outcome.exit_code for outcome in outcomes} <= {0, 2}
-    kinds = {kind for outcome in outcomes for kind, _ in outcome.injected}
-    assert kinds >= {"peer dies", "peer pauses"}
+SHAPES = [shape for shape in ALL_SHAPES if shape.coordinators > 1]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -62,12 +29,17 @@ def test_healthy_coordinators_count_no_fault_and_run_each_item_once(
     assert outcome.idle_window_s == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.guarantee("L2")
 def test_a_coordinator_that_was_given_up_decides_nothing_when_it_comes_back() -> None:
     """It was stopped between asking for a decision and the ledger, on a connection of its own."""
     shape = Shape(coordinators=4, workers=5, size=60, late=((17, 1.2), (19, 35.0)), direct=True)
-    outcome = simulate(20159, shape=shape)
-    assert dict(outcome.injected)["turn stalls"] == 1
-    assert outcome.exit_code == 2
+    plan = FaultPlan(peer_pauses=0.02, budget=5)
+    for seed in range(100):
+        world = Simulation(seed, plan, shape)
+        assert world.run().exit_code in (0, 2)
+        if world.oracle.rows.stale:
+            return
+    raise AssertionError("no decision came too late")
 
 
 def test_work_that_one_coordinator_finds_reaches_the_others_at_once() -> None:
@@ -79,11 +51,6 @@ def test_work_that_one_coordinator_finds_reaches_the_others_at_once() -> None:
     assert sum(executed) == outcome.decisions == 60
     assert min(executed) >= 10
     assert outcome.virtual_s < 3.0
-
-
-def test_a_seed_replays_bit_by_bit() -> None:
-    shape = SHAPES[3]
-    assert simulate(17, shape=shape) == simulate(17, shape=shape)
 
 
 # ---- E10: a seed appears at the end -----------------------------------------------------------
@@ -115,7 +82,7 @@ def phase_of(world: Simulation, number: int) -> VotePhase:
 def is_idle(world: Simulation) -> bool:
     """Whether the root has seen for half of the window that nothing is left."""
     since = world.coordinator(0).machine._vote.idle_since
-    return since is not None and world.now >= since + 0.5
+    return since is not None and world.coordinator(0).now >= since + 0.5
 
 
 @pytest.mark.guarantee("Q2")
@@ -134,10 +101,3 @@ def test_a_seed_after_the_freeze_is_the_first_work_of_the_next_epoch(owner: int)
     world, outcome = dropped(owner, lambda w: phase_of(w, 0) is VotePhase.COMMITTED)
     assert (outcome.epochs, outcome.exit_code) == (2, 0)
     assert world.seeds.unconfirmed == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("hundred", range(20))
-def test_two_thousand_disturbed_campaigns_of_coordinators(hundred: int) -> None:
-    for seed in range(10_000 + hundred * 100, 10_000 + (hundred + 1) * 100):
-        disturbed(seed)

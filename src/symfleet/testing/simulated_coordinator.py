@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final, TypeVar, assert_never
 
-from symfleet.protocol.codec import Codec, Frame
+from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import (
     ConfirmAdmitted,
@@ -27,9 +27,11 @@ from symfleet.protocol.events import (
     SinkAdvanced,
     SourceBatch,
 )
-from symfleet.protocol.messages import Work
+from symfleet.protocol.messages import Accepted, Message, Work
 from symfleet.protocol.operations import SinkRow, TurnAnswers
 from symfleet.protocol.setup import CoordinatorSetup
+from symfleet.testing.simulated_clock import ProcessClock
+from symfleet.types import DispatchToken
 
 if TYPE_CHECKING:
     from symfleet.testing.simulation import Simulation
@@ -39,6 +41,12 @@ _PUBLISH_S: Final = 0.02
 _SCAN_S: Final = 0.02
 _ROOT_PAUSE_S: Final = 40.0
 _PEER_PAUSE_S: Final = 90.0
+_STALL_S: Final = 60.0
+_OFFSET_S: Final = 1e6
+_YEAR_S: Final = 365.25 * 86400
+
+
+M = TypeVar("M", bound=Message)
 
 
 class Crash(Exception):
@@ -64,8 +72,11 @@ class SimulatedCoordinator:
         self._published = sink.published_upto if sink is not None else 0
         self._publishing: int | None = None
         self._codec = Codec(setup.campaign, setup.epoch, setup.rank, setup.knobs.frame_bytes)
-        self.machine = Coordinator(setup, world.now)
+        self._clock = ProcessClock(lambda: world.now, self._draw.random() * _OFFSET_S)
+        self.machine = Coordinator(setup, self._clock.now())
         self.notes: list[Note] = []
+        self.damaged_seen = 0
+        """Frames that were spoilt on their way and given to the machine."""
         for source in setup.sources:
             self._scan(source.source, 0)
         self._wake(world.now + _STEP_S)
@@ -98,12 +109,27 @@ class SimulatedCoordinator:
         """Whether it owns the ledger."""
         return self.setup.number == 0
 
+    @property
+    def now(self) -> float:
+        """Monotonic seconds of this process."""
+        return self._clock.now()
+
+    @property
+    def name(self) -> str:
+        """How it is told of."""
+        return "root" if self.is_root else f"coordinator {self.setup.number}"
+
     def _pause(self) -> None:
-        world, plan, chance = self._world, self._world.plan, self._draw.random()
-        if self.is_root and chance < plan.coordinator_pauses and world.spend("root pauses"):
-            self.paused_until = world.now + self._draw.random() * _ROOT_PAUSE_S
-        if not self.is_root and chance < plan.peer_pauses and world.spend("peer pauses"):
-            self.paused_until = world.now + self._draw.random() * _PEER_PAUSE_S
+        """Stop after this turn, let the clock stand still, or set the wall clock."""
+        world, plan, draw = self._world, self._world.plan, self._draw
+        if self.is_root and world.happens(draw, plan.coordinator_pauses, "root pauses"):
+            self.paused_until = world.now + draw.random() * _ROOT_PAUSE_S
+        if not self.is_root and world.happens(draw, plan.peer_pauses, "peer pauses"):
+            self.paused_until = world.now + draw.random() * _PEER_PAUSE_S
+        if world.happens(draw, plan.clock_stalls, "clock stalls"):
+            self._clock.stall(draw.random() * _STALL_S)
+        if self.is_root and world.happens(draw, plan.wall_jumps, "wall clock jumps"):
+            world.clock.wall_s += draw.choice((-_YEAR_S, _YEAR_S))
 
     def _guard(self, what: Callable[[], None]) -> None:
         try:
@@ -113,7 +139,7 @@ class SimulatedCoordinator:
             return
         deadline = self.machine.next_deadline()
         if deadline is not None and not self._commits:
-            self._wake(max(deadline, self._world.now + _STEP_S))
+            self._wake(max(self._clock.world_at(deadline), self._world.now + _STEP_S))
 
     def _turn(self) -> None:
         world = self._world
@@ -121,12 +147,16 @@ class SimulatedCoordinator:
         events, drained = self._intake()
         if self.is_root:
             world.dismissed.update(e.rank for e in events if isinstance(e, RankLost))
-        operations = self.machine.begin_turn(world.now, events, drained=drained)
+        self.damaged_seen += sum(
+            isinstance(event, FrameReceived) and event.data in world.network.damaged
+            for event in events
+        )
+        operations = self.machine.begin_turn(self._clock.now(), events, drained=drained)
         self._crash_point()
         if not operations:
             self._end_turn(None)
         elif self.is_root:
-            answers = world.commit(operations)
+            answers = world.commit(self.name, operations)
             self._crash_point()
             self._end_turn(answers)
         else:
@@ -151,11 +181,9 @@ class SimulatedCoordinator:
         self.machine.validate_state()
 
     def _intake(self) -> tuple[list[CoordinatorEvent], bool]:
-        chance = self._world.plan.partial_intake
-        if (
-            len(self._inbox) > 1
-            and self._draw.random() < chance
-            and self._world.spend("partial intake")
+        world = self._world
+        if len(self._inbox) > 1 and world.happens(
+            self._draw, world.plan.partial_intake, "partial intake"
         ):
             taken = self._inbox[:1]
             del self._inbox[:1]
@@ -165,12 +193,12 @@ class SimulatedCoordinator:
         return events, True
 
     def _crash_point(self) -> None:
-        plan = self._world.plan
-        chance = (plan.coordinator_dies if self.is_root else plan.peer_dies) / 4
-        if self.finish is not None:
-            return  # this epoch has ended; a second death would end the next one's launch
-        fault = "root dies" if self.is_root else "peer dies"
-        if chance and self._draw.random() < chance and self._world.spend(fault):
+        world, plan = self._world, self._world.plan
+        if self.finish is not None or plan.is_calm:
+            return  # an epoch that has ended; a second death would end the next one's launch
+        kind, chance = ("root", plan.coordinator_dies) if self.is_root else ("peer", plan.peer_dies)
+        if world.faults.dies_again(kind) or world.happens(self._draw, chance / 4, f"{kind} dies"):
+            world.faults.died(kind)
             raise Crash
 
     def _do(self, action: CoordinatorAction) -> None:
@@ -192,10 +220,12 @@ class SimulatedCoordinator:
             case Finish():
                 self.finish = action
                 self.alive = False
+                world.history.note(world.now, self.name, f"{action}")
                 if self.is_root:
                     world.job_finished(action)
             case Note():
                 self.notes.append(action)
+                world.noted(self.name, action)
             case ConfirmAdmitted(_, origins):
                 world.seeds.confirmed.update(origins)
             case _:
@@ -204,13 +234,21 @@ class SimulatedCoordinator:
     def _send(self, rank: int, frame: bytes, delivers: bool) -> None:
         world = self._world
         if delivers:
-            opened = self._codec.open(frame)
-            assert isinstance(opened, Frame)
-            assert isinstance(opened.message, Work)
-            if self.setup.rank not in world.dismissed:
-                world.oracle.dispatched(opened.header.token, opened.message)
+            token, work = self._opened(frame, Work)
+            lost = self.setup.rank in world.dismissed
+            world.oracle.dispatched(self.setup.number, rank, token, work, lost=lost)
+        elif kind_of(frame) is Accepted:
+            _, accepted = self._opened(frame, Accepted)
+            if accepted.disposition == "decided":
+                world.oracle.answered(accepted.token)
         if world.reachable(rank):
-            world.network.send(world.now, self.setup.rank, rank, frame)
+            world.network.send(self.setup.rank, rank, frame)
+
+    def _opened(self, frame: bytes, kind: type[M]) -> tuple[DispatchToken, M]:
+        opened = self._codec.open(frame)
+        assert isinstance(opened, Frame)
+        assert isinstance(opened.message, kind)
+        return opened.header.token, opened.message
 
     def _publish(self, upto: int) -> None:
         """Write files, then say so; one publication at a time."""

@@ -14,7 +14,6 @@ from symfleet.types import CampaignId, GenerationId, Incarnation, Keep
 
 CAMPAIGN: Final = CampaignId("c0" * 16)
 GENERATION: Final = GenerationId("9e" * 32)
-_ENGINE: Final = EngineSetup(("synthetic",), ("t",), "file", "all", {}, 0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,17 @@ class Shape:
     """Seeds that appear later: (node, seconds after the beginning)."""
     direct: bool = False
     """Whether coordinators that are not the root have connections of their own to the ledger."""
+    keep: Keep = Keep.ALL
+
+    @property
+    def name(self) -> str:
+        """How it is told of."""
+        late = f", {len(self.late)} late" if self.late else ""
+        way = ", direct" if self.direct else ""
+        return (
+            f"{self.coordinators} coordinators, {self.workers} x {self.slots} slots, "
+            f"prefetch {self.prefetch}, {self.size} nodes, keep {self.keep}{late}{way}"
+        )
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -68,9 +78,9 @@ class EpochPlan:
                 Peer(other, other, group) for other, group in enumerate(groups) if other != number
             ),
             slots={rank: self.shape.slots for group in groups for rank in group},
-            engine=_ENGINE,
+            engine=EngineSetup(("synthetic",), ("t",), "file", self.shape.keep, {}, 0, {}),
             generation=GENERATION,
-            keep=Keep.ALL,
+            keep=self.shape.keep,
             sources=(SourceSetup(self.sources[number]),),
             standby={
                 other: (SourceSetup(source),)

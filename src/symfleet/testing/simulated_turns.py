@@ -30,34 +30,38 @@ class SimulatedTurns:
         self._direct = direct
 
     def submit(self, coordinator: SimulatedCoordinator, operations: Sequence[Operation]) -> None:
-        """Send a turn. It arrives even if its sender dies meanwhile; it may leave late, when its
-        sender is stopped between asking and sending."""
+        """Send a turn. It may arrive although its sender has died meanwhile; it may leave late,
+        when its sender is stopped between asking and sending."""
         world, stall_s = self._world, 0.0
-        chance = world.plan.peer_pauses
-        if chance and self._draw.random() < chance and world.spend("turn stalls"):
+        if world.happens(self._draw, world.plan.peer_pauses, "turn stalls"):
             stall_s = self._draw.random() * STALL_S
             coordinator.paused_until = world.now + stall_s
         world.schedule(world.now + stall_s, lambda: self._send(coordinator, operations))
 
     def _send(self, coordinator: SimulatedCoordinator, operations: Sequence[Operation]) -> None:
         if coordinator.alive:
-            self._later(lambda: self._arrive(coordinator, operations))
+            self._later(coordinator, lambda: self._arrive(coordinator, operations))
 
-    def _later(self, what: Callable[[], None]) -> None:
-        world = self._world
-        world.schedule(world.now + _WAY_S * (0.5 + self._draw.random()), what)
+    def _later(self, coordinator: SimulatedCoordinator, what: Callable[[], None]) -> None:
+        """Carry something from a coordinator to the owner, or back."""
+        world, now = self._world, self._world.now
+        rank = coordinator.setup.rank
+        starts = now if self._direct else world.network.passes_at(rank, world.root.setup.rank)
+        world.schedule(starts + _WAY_S * (0.5 + self._draw.random()), what)
 
     def _arrive(self, coordinator: SimulatedCoordinator, operations: Sequence[Operation]) -> None:
         world = self._world
         root = world.root
         if not root.alive or root.setup.epoch != coordinator.setup.epoch:
             return
+        if not coordinator.alive and self._draw.random() < 0.5:
+            return  # its last words are lost with it
         if not self._direct:
             if world.now < root.paused_until:
                 world.schedule(root.paused_until, lambda: self._arrive(coordinator, operations))
                 return
             if coordinator.setup.rank in world.dismissed:
-                self._later(lambda: world.coordinator_left(coordinator))
+                self._later(coordinator, lambda: world.coordinator_left(coordinator))
                 return
-        answers = world.commit(operations)
-        self._later(lambda: coordinator.answered(answers))
+        answers = world.commit(coordinator.name, operations)
+        self._later(coordinator, lambda: coordinator.answered(answers))

@@ -2,11 +2,14 @@
 
 The real Coordinator and Worker machines run over a simulated transport, simulated executors with a
 synthetic finite program, and the memory ledger. With several coordinators each has workers and a
-source of seeds; frames between coordinators are what MPI makes them: in order, and lost only with
-their reader. Faults come from a FaultPlan. A run has two phases:
-faults happen until the plan's budget or time is spent (safety: the oracle and `validate_state` hold
-after every step), then nothing goes wrong any more and the campaign must end quiescent with
-exactly the inputs that an undisturbed one ends with (liveness).
+source of seeds; frames between coordinators are what MPI makes them (`simulated_faults.py`). Faults
+come from a FaultPlan. A run has two phases: faults happen until the plan's budget or time is spent
+(safety: the oracle and `validate_state` hold after every step), then nothing goes wrong any more
+and the campaign must end quiescent, in bounded time, with exactly the inputs that an undisturbed
+one ends with (liveness).
+
+Every random choice comes from the seed, every time from one queue, and everything that happens goes
+into one digest (`simulated_history.py`).
 """
 
 from __future__ import annotations
@@ -15,13 +18,11 @@ import functools
 import heapq
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
-from symfleet.ledger.memory import MemoryLedger
 from symfleet.protocol.codec import kind_of
-from symfleet.protocol.events import Finish, FrameReceived, Leave, RankLost
+from symfleet.protocol.events import Finish, FrameReceived, Leave, Note, RankLost, RunItem
 from symfleet.protocol.messages import Adopt
 from symfleet.protocol.operations import Admission, Operation, TurnAnswers
 from symfleet.protocol.setup import Knobs
@@ -30,53 +31,39 @@ from symfleet.testing.fault_plan import FaultPlan
 from symfleet.testing.oracle import Oracle
 from symfleet.testing.simulated_coordinator import SimulatedCoordinator
 from symfleet.testing.simulated_epoch import CAMPAIGN, GENERATION, EpochPlan, Shape
+from symfleet.testing.simulated_faults import SimulatedFaults
+from symfleet.testing.simulated_history import History, short
+from symfleet.testing.simulated_ledger import SimulatedLedger
 from symfleet.testing.simulated_network import SimulatedNetwork
+from symfleet.testing.simulated_outcome import Broken, Outcome, Stuck
 from symfleet.testing.simulated_seeds import SimulatedSeeds
 from symfleet.testing.simulated_turns import SimulatedTurns
 from symfleet.testing.simulated_worker import SimulatedWorker
 from symfleet.testing.synthetic import SyntheticProgram
-from symfleet.types import (
-    Incarnation,
-    InputId,
-    Keep,
-    SinkKind,
-    WorkId,
-    WorkState,
-)
+from symfleet.types import DispatchToken, Incarnation, InputId, Keep, SinkKind, WorkId, WorkState
+
+__all__ = ["Broken", "Outcome", "Simulation", "Stuck", "simulate"]
 
 _EVENTS_MAX: Final = 400_000
 _EPOCHS_MAX: Final = 60
+_CALM_S_MAX: Final = 3600.0
+"""Virtual seconds from the last fault to the end."""
 _RESTART_S: Final = 1.5
 _LOST_SEEN_S: Final = 0.05
-
-
-class Stuck(AssertionError):
-    """The campaign did not end although nothing goes wrong any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run showed."""
-
-    exit_code: int
-    epochs: int
-    decisions: int
-    executions: int
-    virtual_s: float
-    steps: int
-    faults: tuple[tuple[str, str, int], ...]
-    """Of the last epoch, as its coordinator counted them."""
-    injected: tuple[tuple[str, int], ...]
-    idle_window_s: float | None
-    trace: str
-    """Digest of everything that happened, for bit-identical replay."""
+_CLASSES: Final = 3
+"""With `--keep novel` so many nodes share an edge."""
 
 
 class Simulation:
-    """One campaign. `run` returns its outcome or raises AssertionError."""
+    """One campaign. `run` returns its outcome or raises AssertionError. `tell`: see History."""
 
     def __init__(
-        self, seed: int, plan: FaultPlan, shape: Shape | None = None, knobs: Knobs | None = None
+        self,
+        seed: int,
+        plan: FaultPlan,
+        shape: Shape | None = None,
+        knobs: Knobs | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self.shape = shape or Shape()
         self.plan = plan
@@ -85,15 +72,17 @@ class Simulation:
             prefetch=self.shape.prefetch, hard_limit_s=20.0, shutdown_grace_s=20.0
         )
         self.clock = FakeClock()
-        self.program = SyntheticProgram(self.shape.size, seed)
-        self.oracle = Oracle()
-        self.executions = 0
-        self.injected: dict[str, int] = {}
+        novel = self.shape.keep is Keep.NOVEL
+        classes = max(1, self.shape.size // _CLASSES) if novel else 0
+        self.program = SyntheticProgram(self.shape.size, seed, classes=classes)
+        self.oracle = Oracle(self.program, self.shape.keep)
+        self.history = History(tell)
         self.published: set[InputId] = set()
         self._events: list[tuple[float, int, Callable[[], None]]] = []
-        self._sequence = 0
-        self._steps = 0
-        self._epochs = 0
+        self._sequence = self._steps = self._epochs = 0
+        self._started = self.now
+        self._late_s = max((after_s for _, after_s in self.shape.late), default=0.0)
+        """When the last seed appears."""
         self._done: Finish | None = None
         self._rearm: tuple[WorkId, ...] = ()
         self._workers: dict[int, SimulatedWorker] = {}
@@ -105,17 +94,29 @@ class Simulation:
         """Number of each coordinator's source in the ledger."""
         self.dismissed: set[int] = set()
         """Ranks of coordinators whose turns the owner takes no more."""
+        self.faults = SimulatedFaults(
+            plan,
+            random.Random(f"faults {seed}"),
+            lambda: self.now - self._started,
+            lambda what: self.history.note(self.now, "FAULT", what),
+        )
+        self.happens = self.faults.happens
         turns = random.Random(f"turns {seed}")
         self.turns = SimulatedTurns(self, turns, direct=self.shape.direct)
         key = GenerationKey("00" * 32, ("t",), "file", "0", ())
-        row = CampaignRow(CAMPAIGN, "00" * 8, 0.0, Keep.ALL, GENERATION, key, "")
-        self.ledger = MemoryLedger(row, self.clock)
+        row = CampaignRow(CAMPAIGN, "00" * 8, 0.0, self.shape.keep, GENERATION, key, "")
+        self.ledger = SimulatedLedger(row, self.clock)
         self.network = self._new_network()
 
     @property
     def now(self) -> float:
-        """Virtual monotonic seconds."""
+        """The world's virtual seconds; each process has a clock of its own."""
         return self.clock.monotonic_s
+
+    @property
+    def steps(self) -> int:
+        """How many things have happened."""
+        return self._steps
 
     @property
     def root(self) -> SimulatedCoordinator:
@@ -128,7 +129,6 @@ class Simulation:
 
     def run(self) -> Outcome:
         """Run to the end."""
-        started = self.now
         shape = self.shape
         for number, node in enumerate(shape.seeds):
             self.seeds.drop(node, number % shape.coordinators, self.now)
@@ -136,33 +136,47 @@ class Simulation:
             owner = number % shape.coordinators
             drop = functools.partial(self.seeds.drop, node, owner, self.now + after_s)
             self.schedule(self.now + after_s, drop)
-        self._open_epoch()
-        while self._done is None:
-            if not self._events:
-                raise Stuck("nothing is left to happen")
-            at, _, what = heapq.heappop(self._events)
-            self.clock.advance_to(at)
-            self._steps += 1
-            if self._steps > _EVENTS_MAX:
-                raise Stuck(f"{_EVENTS_MAX} events at {self.now - started:.0f} s")
-            what()
-            self.watch()
-        root = self.root
-        expected = self.program.reachable(self.seeds.nodes, self.oracle.cut_off)
-        self.oracle.final(self.ledger, expected, self.published)
-        view = root.machine.view()
+        try:
+            self._open_epoch()
+            while self._done is None:
+                self._step()
+        except AssertionError:
+            raise
+        except Exception as error:  # the border of every simulated process
+            raise Broken(f"{type(error).__name__}: {error}") from error
+        self.oracle.final(self.ledger, self.seeds.nodes, self.published)
+        view = self.root.machine.view()
+        faults = self.faults
         return Outcome(
             exit_code=self._done.exit_code,
             epochs=self._epochs,
             decisions=len(self.oracle.decided),
-            executions=self.executions,
-            virtual_s=self.now - started,
+            executions=len(self.oracle.ran),
+            virtual_s=self.now - self._started,
+            calm_s=self.now - self._started - faults.last_at,
             steps=self._steps,
             faults=view.faults,
-            injected=tuple(sorted(self.injected.items())),
+            injected=tuple(sorted(faults.injected.items())),
+            drawn=faults.drawn,
             idle_window_s=view.idle_window_s,
-            trace=f"{self._steps}:{self.network.sent}:{self.now!r}:{self.draw.random()!r}",
+            trace=self.history.digest,
         )
+
+    def _step(self) -> None:
+        """Let the next thing happen."""
+        if not self._events:
+            raise Stuck("nothing is left to happen")
+        at, number, what = heapq.heappop(self._events)
+        self.clock.advance_to(at)
+        self._steps += 1
+        elapsed_s = self.now - self._started
+        if self._steps > _EVENTS_MAX:
+            raise Stuck(f"{_EVENTS_MAX} events at {elapsed_s:.0f} s")
+        if elapsed_s - max(self.faults.last_at, self._late_s) > _CALM_S_MAX:
+            raise Stuck(f"nothing went wrong for {_CALM_S_MAX:.0f} s, and it goes on")
+        self.history.step(at, number)
+        what()
+        self.watch()
 
     # ---- what processes ask of the world --------------------------------------------------------
 
@@ -171,23 +185,35 @@ class Simulation:
         self._sequence += 1
         heapq.heappush(self._events, (at, self._sequence, what))
 
-    def spend(self, fault: str) -> bool:
-        """Take one fault from the budget; False when the liveness phase has begun."""
-        if self.now > 1000.0 + self.plan.until_s or sum(self.injected.values()) >= self.plan.budget:
-            return False
-        self.injected[fault] = self.injected.get(fault, 0) + 1
-        return True
+    def sent(self, source: int, target: int, frame: bytes, fate: str) -> None:
+        """A frame leaves."""
+        self.history.frame(self.now, source, target, frame, fate)
+
+    def noted(self, who: str, note: Note) -> None:
+        """A machine writes a log line."""
+        self.history.note(self.now, who, f"notes {note.event} {note.detail}")
+
+    def ran_item(self, rank: int, token: DispatchToken, item: RunItem) -> None:
+        """A worker begins an item."""
+        self.oracle.ran_item(rank, token, item.work_id, item.data)
+        what = f"slot {item.slot} runs {short(item.work_id)} of {short(token)}"
+        self.history.note(self.now, f"worker {rank}", what)
 
     def reachable(self, rank: int) -> bool:
         """Whether a rank still exists."""
         process = self._workers.get(rank) or self._coordinators.get(rank)
         return process is not None and process.alive
 
-    def commit(self, operations: Sequence[Operation]) -> TurnAnswers:
+    def commit(self, who: str, operations: Sequence[Operation]) -> TurnAnswers:
         """Run a turn in the ledger."""
         answers = self.ledger.run(operations)
-        self.oracle.after_turn(operations, answers)
+        self.history.turn(self.now, who, operations, answers)
+        self.oracle.after_turn(operations, answers, self._is_published)
         return answers
+
+    def _is_published(self) -> bool:
+        """Whether each input of the corpus has its file."""
+        return self.published.issuperset(self.ledger.corpus())
 
     def scan(self, source: int) -> tuple[Admission, ...]:
         """Scan a source; return what is not known to be admitted."""
@@ -203,13 +229,16 @@ class Simulation:
 
     def worker_died(self, worker: SimulatedWorker) -> None:
         """A worker rank is killed; all coordinators hear of it soon."""
+        self.history.note(self.now, f"worker {worker.rank}", "dies")
         worker.die()
+        self.network.died(worker.rank)
         self._tell_lost(worker.rank)
 
     def worker_left(self, worker: SimulatedWorker) -> None:
         """A worker rank ended by itself."""
-        worker.die()
         assert isinstance(worker.left, Leave)
+        self.history.note(self.now, f"worker {worker.rank}", f"{worker.left}")
+        worker.die()
         if worker.left.exit_code != 0:
             self._tell_lost(worker.rank)
 
@@ -237,9 +266,11 @@ class Simulation:
 
     def coordinator_died(self, coordinator: SimulatedCoordinator) -> None:
         """A coordinator's process is killed. With the root the job ends; another is taken over."""
+        self.history.note(self.now, coordinator.name, "dies")
         coordinator.alive = False
+        self.network.died(coordinator.setup.rank)
         if coordinator.is_root:
-            self.job_died()
+            self._job_died()
         else:
             self._tell_lost(coordinator.setup.rank)
 
@@ -248,11 +279,16 @@ class Simulation:
         if coordinator.alive and self._coordinators.get(coordinator.setup.rank) is coordinator:
             self.coordinator_died(coordinator)
 
-    def job_died(self) -> None:
+    def _job_died(self) -> None:
         """The root died: everything below dies, and the launcher opens the next epoch."""
         self._end_job()
         if self.draw.random() < self.plan.power_cut:
-            self.ledger.power_cut()
+            unsynced = self.ledger.unsynced
+            assert unsynced == self.oracle.rows.unsynced, "C1: a turn was not synced"
+            kept = self.draw.randrange(unsynced + 1)
+            self.history.note(self.now, "host", f"loses power, {unsynced - kept} turns are gone")
+            self.ledger.lose_power(kept)
+            self.oracle.rows.power_cut(kept)
         self.schedule(self.now + _RESTART_S, self._open_epoch)
 
     def job_finished(self, finish: Finish) -> None:
@@ -285,31 +321,41 @@ class Simulation:
             self._workers[target].deliver(FrameReceived(source, frame))
 
     def _new_network(self) -> SimulatedNetwork:
-        return SimulatedNetwork(
-            random.Random(self.draw.random()),
-            self.plan,
-            self.schedule,
-            self.spend,
-            self._deliver,
-            self._is_reliable,
-        )
+        ranks = self.shape.coordinators + self.shape.workers
+        draw = random.Random(self.draw.random())
+        return SimulatedNetwork(draw, self, ranks, self._deliver, self._is_reliable)
+
+    def _launch_dies(self, where: str) -> bool:
+        """Whether the launch ends at a step of opening an epoch; then another one follows."""
+        if not self.happens(self.draw, self.plan.opening_dies, f"launch dies {where}"):
+            return False
+        self._job_died()
+        return True
 
     def _open_epoch(self) -> None:
         self._epochs += 1
         if self._epochs > _EPOCHS_MAX:
             raise Stuck(f"{_EPOCHS_MAX} epochs")
+        if self._launch_dies("before the epoch"):
+            return
         life = Incarnation(self.draw.getrandbits(64) or 1)
         opening = self.ledger.open_epoch(
             EpochRequest("host", 1, "sim", "0", life, self.clock.wall(), "")
         )
+        self.history.note(self.now, "root", f"opens epoch {opening.epoch}: {opening}")
+        self.oracle.open_epoch(opening, self.ledger)
+        if self._launch_dies("after the epoch"):
+            return
         self.ledger.rearm(self._rearm)
+        self.oracle.rows.rearm(self._rearm)
         self._rearm = ()
-        self.oracle.recount(self.ledger)
         self._sources = [
             self.ledger.register_source("seeds", f"/seeds{number or ''}", "host")
             for number in range(self.shape.coordinators)
         ]
         sink = self.ledger.register_sink(SinkKind.CORPUS, "/corpus", "host")
+        if self._launch_dies("before the introductions"):
+            return
         self.network = self._new_network()
         self.dismissed = set()
         plan = EpochPlan(self.shape, self.knobs, opening, life, self._sources)

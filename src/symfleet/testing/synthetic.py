@@ -3,10 +3,14 @@
 Nodes 0..size-1; a node's input is its name, and its children are a fixed choice of later and
 earlier nodes, so that work is found again by several parents. The set of all reachable inputs is
 known beforehand, which is what a simulated campaign is compared with.
+
+Each node has an edge of its own, or, with `classes`, one that it shares with all nodes of its
+class, so that a campaign that keeps what is novel has something to drop.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import struct
 from collections.abc import Container, Sequence
@@ -23,11 +27,13 @@ def _word(*parts: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SyntheticProgram:
-    """`size` nodes; `seed` chooses the edges between them; `bulk` bytes pad each input."""
+    """`size` nodes; `seed` chooses the edges between them; `bulk` bytes pad each input; `classes`:
+    see above, 0 for none."""
 
     size: int
     seed: int = 0
     bulk: int = 0
+    classes: int = 0
 
     def data(self, node: int) -> bytes:
         """Return the input of a node."""
@@ -37,6 +43,10 @@ class SyntheticProgram:
         """Return the node of an input."""
         return int(data[: len(data) - self.bulk].split()[1])
 
+    def node_of(self, input_id: InputId) -> int:
+        """Return the node whose input has this name; KeyError when none has."""
+        return _nodes(self)[input_id]
+
     def children(self, node: int) -> Sequence[int]:
         """Return a node's children, ascending."""
         tree = [child for child in (2 * node + 1, 2 * node + 2) if child < self.size]
@@ -44,7 +54,8 @@ class SyntheticProgram:
 
     def edges(self, node: int) -> bytes:
         """Return the coverage of a node: its own edge and one that it shares with others."""
-        return struct.pack("<II", *sorted({8 * (node % 7), 800 + 8 * node}))
+        own = _word("class", self.seed, node) % self.classes if self.classes else node
+        return struct.pack("<II", *sorted({8 * (node % 7), 800 + 8 * own}))
 
     def reachable(
         self, seeds: Sequence[int], cut_off: Container[InputId] = ()
@@ -105,3 +116,8 @@ class SyntheticProgram:
             unstable=0,
             wall_us=100,
         )
+
+
+@functools.lru_cache(maxsize=16)
+def _nodes(program: SyntheticProgram) -> dict[InputId, int]:
+    return {input_id_of(program.data(node)): node for node in range(program.size)}
