@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -128,12 +127,18 @@ class Kind:
         scene.make()
         return scene
 
-    def copy(self, scene: Scene) -> Scene:
-        """Return a scene in which the same has happened."""
-        self._serial += 1
-        folder = self._folder / f"{self.name}-{self._serial}"
-        shutil.copytree(scene.folder, folder)
-        return self._make(folder)
+    def again(self, scene: Scene, saved: Scene) -> Scene:
+        """Return a scene in the place of another one, in which only what was saved has happened."""
+        scene.forget()
+        made = self._make(scene.folder)
+        made.take(saved)
+        return made
+
+    def saved(self, scene: Scene) -> Scene:
+        """Keep what has happened in a scene."""
+        made = self._make(scene.folder.with_suffix(".saved"))
+        made.take(scene)
+        return made
 
     def cases(self, elsewhere: set[tuple[str, str]]) -> Iterator[Case]:
         """Yield the cases whose (label, role) no other scene has; they are added to these."""
@@ -262,10 +267,12 @@ class Matrix:
         try:
             wrong = self._die(scene, case.spec, alone=case.alone)
             if pairs:
+                saved = kind.saved(scene)
                 for label in kind.recovery:
-                    copy = kind.copy(scene)
-                    wrong += [f"then {label}: {one}" for one in self._recover(kind, copy, label)]
-                    copy.forget()
+                    scene = kind.again(scene, saved)
+                    found = self._recover(kind, scene, label, alone=case.alone)
+                    wrong += [f"then {label}: {one}" for one in found]
+                saved.forget()
             else:
                 again = kind.recovery[number % len(kind.recovery)]
                 wrong += self._recover(kind, scene, again, alone=case.alone)
@@ -317,8 +324,9 @@ def run(
     """Run one turn of the matrix below an empty folder; all pairs without one."""
     began = time.monotonic()
     first = Scene(folder / "first")
-    first.make()
-    first.live()  # here: each forked life would load for itself what is loaded by need
+    for scene in (first, Keeping(folder / "first-kept", first)):
+        scene.make()
+        scene.live()  # here: each forked life would load for itself what is loaded by need
     matrix = Matrix(folder, tell)
     cases = matrix.cases if turn is None else matrix.turn(turn)
     for number, case in enumerate(cases, turn or 0):

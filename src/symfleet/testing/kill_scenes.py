@@ -36,6 +36,7 @@ from symfleet.ledger.moving import COPY_NAME, Move, is_moving, move
 from symfleet.ledger.opener import OwnerRequest, has_ledger
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.places import own_ledger
+from symfleet.ledger.reserve import RESERVE_NAME
 from symfleet.ledger.row_reading import read_campaign
 from symfleet.ledger.sqlite_tables import SqliteCopy, open_tables
 from symfleet.protocol.events import (
@@ -120,6 +121,13 @@ class Scene:
             output=Output(out_dir=str(self.out), screen="none", status_period_s=0.1),
             advanced=Advanced(idle_window_s=0.05, root_silence_s=SILENCE_S),
         )
+
+    def take(self, other: Scene) -> None:
+        """Become what another scene is, with what is known of it."""
+        self._decided = other._decided
+        self._watch = Watch(self.log, list(other._watch.marks))
+        # The reserve has no content, but many bytes.
+        shutil.copytree(other.folder, self.folder, ignore=shutil.ignore_patterns(RESERVE_NAME))
 
     def forget(self) -> None:
         """Remove everything."""
@@ -316,7 +324,7 @@ class Keeping(Scene):
 
     def make(self) -> None:
         """Take a copy."""
-        shutil.copytree(self._finished.folder, self.folder)
+        self.take(self._finished)
 
     def live(self) -> int:
         """Export, back up, move the ledger to a copy of itself; each that is not done yet."""

@@ -1,6 +1,6 @@
 """Real jobs die at crash points and by signals, one after the other, in one campaign.
 
-Theory of operation. A campaign of a finite program is launched again and again. Each launch meets
+Theory of operation. A campaign of a finite tree is launched again and again. Each launch meets
 one *case*: a crash point of one rank or of the launcher, two of them (the second while the first is
 recovered from), or a *strike* from outside. It is waited for by what it does, never by time. Then
 the launch is over, too, nothing of it may be left, and the ledger is looked at: audit, nothing that
@@ -11,9 +11,8 @@ everything must be as in a run of one worker that nobody disturbed, with no deci
 from __future__ import annotations
 
 import contextlib
-import enum
-import hashlib
 import random
+import re
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,48 +24,24 @@ from symfleet.testing.jobs import Job, Member, Role, until
 from symfleet.testing.kill_loop import Facts, Watch, collect_facts, decided_inputs
 from symfleet.testing.layout_faults import verify
 from symfleet.testing.memory_limit import MemoryLimit
+from symfleet.testing.mpi_cases import Case, Strike
 from symfleet.testing.mpi_points import Death, Way
 from symfleet.testing.programs import ProgramCampaign, faults_of
+from symfleet.types import input_id_of
 
 SLOTS: Final = {1: 2, 2: 6}
 """Slots by coordinators: two workers in both."""
+NODES: Final = 150
+RATE: Final = 10.0
+"""Decisions a second of a launch: enough to wait for, and a tree lasts for many launches."""
 SILENCE_S: Final = 2.0
 _WITHIN_S: Final = 90.0
 _END_S: Final = 180.0
+_WORN: Final = 0.6
+_PASSED: Final = re.compile(r"crash point (\S+): ")
 _BY_DEATH: Final = frozenset({"leases_recovered", "redone_decisions", "slots_recovered"})
 _BY_LOSS: Final = frozenset({"slots_reborn", "silence_timeouts"})
 """Fault counters that deaths explain."""
-
-
-class Strike(enum.StrEnum):
-    """What hits a job from outside."""
-
-    LAUNCHER = "launcher killed"
-    MPIRUN = "mpirun killed"
-    ROOT = "root killed"
-    COORDINATOR = "coordinator killed"
-    WORKER = "worker killed"
-    EXECUTOR = "executor killed"
-    TARGET = "target killed"
-    SESSION = "everything killed at once"
-    TERM_LAUNCHER = "SIGTERM to the launcher"
-    TERM_ROOT = "SIGTERM to the root"
-    TERM_WORKER = "SIGTERM to a worker"
-    STOP_ROOT = "root stopped until all executions are through, then continued"
-    STOP_COORDINATOR = "coordinator stopped past its deadline, then continued"
-    STOP_WORKER = "worker stopped past its deadline, then continued"
-    OOM_ROOT = "root killed for memory"
-    OOM_WORKER = "worker killed for memory"
-
-    @property
-    def coordinators(self) -> tuple[int, ...]:
-        """In which layouts it can happen."""
-        return (2,) if self in (Strike.COORDINATOR, Strike.STOP_COORDINATOR) else (1, 2)
-
-    @property
-    def is_long(self) -> bool:
-        """Whether it takes as long as a deadline that cannot be set lower."""
-        return self is Strike.STOP_WORKER
 
 
 _KILLED: Final = {
@@ -80,43 +55,47 @@ _KILLED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What one launch meets. `then`: where the next epoch dies, too."""
-
-    coordinators: int
-    what: Death | Strike
-    then: Death | None = None
-
-    def __str__(self) -> str:
-        then = "" if self.then is None else f", then {self.then}"
-        return f"{self.coordinators} coordinator{'s' * (self.coordinators > 1)}: {self.what}{then}"
-
-
-def shuffled(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases in an order that is the same every time and has no pattern."""
-    return sorted(cases, key=lambda case: hashlib.sha256(str(case).encode()).digest())
-
-
 @dataclass(slots=True)
+class Outcome:
+    """What cases came to. `met`: those that happened. `noted`: points that were passed by launches
+    that said so."""
+
+    tell: Callable[[str], None]
+    met: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    noted: set[str] = field(default_factory=set)
+
+    def add(self, wrong: str) -> None:
+        """Something is wrong."""
+        self.wrong.append(wrong)
+        self.tell(wrong)
+
+
 class Chain:
     """One campaign and all launches that die on it."""
 
-    campaign: ProgramCampaign
-    chance: random.Random
-    tell: Callable[[str], None]
-    wrong: list[str] = field(default_factory=list)
-    met: list[str] = field(default_factory=list)
-    """Cases that happened."""
-    _decided: frozenset[str] = frozenset()
-    _watch: Watch = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, folder: Path, program: Path, outcome: Outcome, chance: random.Random, note: str
+    ) -> None:
+        """`note`: what every launch has armed besides its case."""
+        nodes = (f"NODES={NODES}",)
+        self.campaign = ProgramCampaign(folder, program, {"root": b"0"}, env=nodes)
+        self._outcome = outcome
+        self._chance = chance
+        self._note_spec = note
+        self._out = self.campaign.out
+        self._decided: frozenset[str] = frozenset()
         self._watch = Watch(self.campaign.log)
 
     @property
-    def _out(self) -> Path:
-        return self.campaign.out
+    def is_begun(self) -> bool:
+        """Whether there is a ledger."""
+        return (self._out / "ledger.db").exists()
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether too little is left to be disturbed."""
+        return len(self._decided) > NODES * _WORN
 
     def run(self, case: Case) -> None:
         """Let one launch meet its case."""
@@ -125,31 +104,36 @@ class Chain:
         spec = case.what.spec if isinstance(case.what, Death) else ""
         if case.then is not None:
             spec += f",{case.then.in_epoch(2).spec}"
+        spec = ",".join(filter(None, (spec, self._note_spec)))
         advanced = Advanced(idle_window_s=0.1, root_silence_s=SILENCE_S)
         if case.what is Strike.STOP_WORKER:
             advanced = Advanced(idle_window_s=0.1, delivery_silence_s=20, progress_s=0.5)
-        job = self.campaign.job(advanced=advanced, env={"SYMFLEET_CRASH": spec} if spec else {})
-        launch = Launch(self.campaign, job, self.chance)
+        job = self.campaign.job(
+            seconds=SLOTS[case.coordinators] / RATE,
+            advanced=advanced,
+            env={"SYMFLEET_CRASH": spec} if spec else {},
+        )
+        launch = Launch(self.campaign, job, self._chance)
         try:
             if isinstance(case.what, Death):
                 launch.die(case.what, case.then)
             else:
                 launch.strike(case.what)
             launch.end()
-            self.met.append(str(case))
+            self._outcome.met.append(str(case))
         except AssertionError as error:
             self._note(case, f"{type(error).__name__}: {error}: {launch.said()[-3000:]}")
             job.end()
+        self._outcome.noted.update(_PASSED.findall(launch.said()))
         for one in self.look():
             self._note(case, one)
 
     def _note(self, case: Case | str, one: str) -> None:
-        self.wrong.append(f"{case}: {one}")
-        self.tell(self.wrong[-1])
+        self._outcome.add(f"{case}: {one}")
 
     def look(self) -> list[str]:
         """Return what is wrong while nothing runs."""
-        if not (self._out / "ledger.db").exists():
+        if not self.is_begun:
             return ["the ledger is gone"] if self._decided else []
         with self.campaign.reader() as reader:
             wrong = [f"{found.what}: {found.row}: {found.detail}" for found in reader.audit()]
@@ -160,21 +144,20 @@ class Chain:
         self._watch.mark(decided)
         return wrong
 
-    @property
-    def decided(self) -> int:
-        """How much is decided."""
-        return len(self._decided)
-
-    def finish(self, expected: Facts) -> None:
-        """Let the last launch be, and judge everything."""
-        job = self.campaign.job()
+    def finish(self, expected: Facts | None) -> None:
+        """Let the last launch be, and judge everything. `expected`: what nobody disturbed, if that
+        is known; what the tree is, is known in any case."""
+        job = self.campaign.job(seconds=0.0)
         code = job.run(_END_S)
         wrong = self.look()
         with self.campaign.reader() as reader:
             facts, faults = collect_facts(reader, self._out), faults_of(reader.status())
+        tree = {input_id_of(b"%d" % node) for node in range(NODES)}
         checks = {
             f"exit code {code}: {job.story.read_text()}": code == 0,
-            f"other facts: {facts} instead of {expected}": facts == expected,
+            "another corpus": facts.corpus == facts.files == tree,
+            "decisions": len(facts.manifests) == facts.counters["decided"] == NODES,
+            f"other facts: {facts} instead of {expected}": expected in (None, facts),
             f"run again: {self._watch.run_again()}": not self._watch.run_again(),
             f"faults {faults}": faults.keys() <= _BY_DEATH | _BY_LOSS,
             (found := verify(self._out)): not found,
@@ -182,6 +165,35 @@ class Chain:
         for one in [*wrong, *(name for name, holds in checks.items() if not holds)]:
             self._note("in the end", one)
         self.campaign.assert_tidy()
+
+
+def run_cases(
+    folder: Path,
+    program: Path,
+    cases: Sequence[Case],
+    tell: Callable[[str], None],
+    *,
+    expected: Facts | None = None,
+    note: str = "",
+) -> Outcome:
+    """Run cases below a folder, as many in one campaign as it can bear; those of a first launch
+    each on a campaign that has none yet."""
+    outcome, chance = Outcome(tell), random.Random(1)
+    chains: list[Chain] = []
+    try:
+        for case in sorted(cases, key=lambda case: not case.is_fresh):
+            if not chains or chains[-1].is_worn or (case.is_fresh and chains[-1].is_begun):
+                if chains:
+                    chains[-1].finish(expected)
+                place = folder / f"campaign{len(chains)}"
+                chains.append(Chain(place, program, outcome, chance, note))
+            chains[-1].run(case)
+        if chains:
+            chains[-1].finish(expected)
+    finally:
+        for chain in chains:
+            chain.campaign.close()
+    return outcome
 
 
 class Launch:

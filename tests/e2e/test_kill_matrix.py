@@ -1,0 +1,168 @@
+"""The kill matrix: death at every crash point leaves no trace.
+
+At process level all of them, one occurrence each; with real MPI twenty of each change's turn, and
+one strike of each kind that is drawn. `python -m benchmarks.kill_matrix` has everything.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symfleet import crash
+from symfleet.config.environment import inherited_environment
+from symfleet.testing import ledger_damage
+from symfleet.testing.kill_matrix import die, seen
+from symfleet.testing.kill_scenes import PROGRAM, Scene
+from symfleet.testing.mpi_cases import (
+    Case,
+    double_cases,
+    point_cases,
+    shuffled,
+    strike_cases,
+)
+from symfleet.testing.mpi_kills import Outcome, run_cases
+from symfleet.testing.mpi_points import LAUNCHER, ROOT, Death, Way
+from symfleet.testing.rotation import turn_of, window
+from symfleet.types import input_id_of
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TREE = REPOSITORY / "tests" / "programs" / "tree.py"
+TURN = turn_of(REPOSITORY, datetime.datetime.now(tz=datetime.UTC).date())
+POINTS, STRIKES, DOUBLES = 18, 4, 2
+EACH_TIME = (
+    Case(1, Death("launcher.restart", LAUNCHER, Way.CRASH)),
+    Case(1, Death("root.told", ROOT, Way.DRAIN)),
+)
+"""What a launcher passes only after a crash, and what a root passes only at its end."""
+
+
+def told(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+@pytest.fixture(scope="module")
+def processes() -> dict[str, Any]:
+    """One turn of the matrix at process level."""
+    done = subprocess.run(
+        [sys.executable, "-m", "symfleet.testing.kill_matrix", "--turn", str(TURN)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=170,
+        check=False,
+        env=inherited_environment(),
+    )
+    assert done.stdout, done.stderr.decode()
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """One turn of the matrix with real MPI."""
+    cases = [
+        *EACH_TIME,
+        *window(shuffled(point_cases()), TURN, POINTS),
+        *window(shuffled(strike_cases(long=False)), TURN, STRIKES),
+        *window(shuffled(double_cases()), TURN, DOUBLES),
+    ]
+    beyond = [label for label in crash.LABELS if label.startswith(("launcher.", "root."))]
+    folder = tmp_path_factory.mktemp("jobs")
+    return run_cases(folder, TREE, cases, told, note=crash.noting(beyond))
+
+
+@pytest.mark.guarantee("C1")
+@pytest.mark.guarantee("C2")
+@pytest.mark.guarantee("C5")
+@pytest.mark.guarantee("C6")
+@pytest.mark.guarantee("C8")
+@pytest.mark.guarantee("J9")
+def test_a_process_may_die_at_every_crash_point_and_again_while_it_recovers(
+    processes: dict[str, Any],
+) -> None:
+    assert processes["violations"] == []
+    assert set(processes["labels"]) == set(processes["passed"]), "somebody died at each of them"
+    assert processes["cases"] == processes["deaths"] >= 100
+    assert processes["deaths_in_recovery"] >= 80
+
+
+@pytest.mark.guarantee("C1")
+@pytest.mark.guarantee("C2")
+@pytest.mark.guarantee("C5")
+@pytest.mark.guarantee("C6")
+@pytest.mark.guarantee("C8")
+@pytest.mark.guarantee("J9")
+@pytest.mark.guarantee("L6")
+@pytest.mark.timeout(600)
+def test_real_jobs_may_die_at_the_points_and_by_the_strikes_of_this_turn(jobs: Outcome) -> None:
+    assert jobs.wrong == []
+    assert len(jobs.met) == len(EACH_TIME) + POINTS + STRIKES + DOUBLES
+
+
+def test_every_crash_point_is_passed(processes: dict[str, Any], jobs: Outcome) -> None:
+    assert set(processes["passed"]) | jobs.noted == set(crash.LABELS)
+
+
+# ---- what is planted is seen --------------------------------------------------------------------
+
+
+def lose_a_decision(scene: Scene) -> None:
+    with ledger_damage.unguarded(scene.out / "ledger.db") as connection:
+        connection.execute("DELETE FROM decisions WHERE decision = 1")
+
+
+def lose_the_ledger(scene: Scene) -> None:
+    for path in scene.out.glob("ledger.db*"):
+        path.unlink()
+    (scene.out / "highwater").unlink()
+
+
+def publish_what_nobody_decided(scene: Scene) -> None:
+    data = b"node 77"
+    digest = input_id_of(data)
+    path = scene.out / "corpus" / digest[:2] / digest
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("plant", "said"),
+    [
+        (lose_a_decision, "decided and lost"),
+        (publish_what_nobody_decided, "published, but not decided"),
+        (lose_the_ledger, "this folder had a ledger"),
+    ],
+)
+def test_what_is_wrong_after_a_death_is_seen(
+    tmp_path: Path, plant: Callable[[Scene], None], said: str
+) -> None:
+    scene = Scene(tmp_path / "scene")
+    scene.make()
+    assert die(scene, "decide.committed:3:kill") < 0
+    assert seen(scene) == []
+    plant(scene)
+    wrong = seen(scene)
+    assert any(said in one for one in wrong), wrong
+
+
+def test_what_is_wrong_in_the_end_is_seen(tmp_path: Path) -> None:
+    calm, other = Scene(tmp_path / "calm"), Scene(tmp_path / "other")
+    for scene in (calm, other):
+        scene.make()
+        assert die(scene, "") == 2
+        assert scene.look() == []
+    expected, allowed = calm.result(), dict(calm.result().faults)
+    assert other.result().wrong(expected, allowed) == []
+    with other.log.open("a") as log:
+        log.write(f"{input_id_of(PROGRAM.data(0))}\n")
+    next((other.out / "corpus").rglob(input_id_of(PROGRAM.data(1)))).unlink()
+    wrong = other.result().wrong(expected, {})
+    for words in ("run again", "other facts", "other files", "faults"):
+        assert any(one.startswith(words) for one in wrong), (words, wrong)
