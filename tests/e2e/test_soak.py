@@ -18,7 +18,7 @@ from symfleet.testing.jobs import descendants, status_of, until
 from symfleet.testing.soak import Soak, SoakPlan
 from symfleet.testing.soak_campaign import SoakCampaign
 from symfleet.testing.soak_faults import Pack
-from symfleet.testing.soak_graph import Graph, input_of
+from symfleet.testing.soak_graph import Graph, RunLog, input_of
 from symfleet.testing.soak_record import Recorder, Story
 from symfleet.testing.soak_strikes import Striker
 
@@ -84,11 +84,11 @@ def test_a_fault_every_two_seconds_leaves_no_trace_nor_does_the_end_of_the_soak_
 
 def test_what_was_lost_repeated_or_damaged_is_told(tmp_path: Path) -> None:
     graph = Graph(PROGRAM, nodes=12, pause_s=0.0)
-    expected = graph.undisturbed(tmp_path / "undisturbed", 2)
+    expected = graph.expected(graph.undisturbed(tmp_path / "undisturbed", 2))
     campaign = graph.campaign(tmp_path / "campaign", 2)
     striker = Striker(random.Random(1), Pack({}, random.Random(1)))
     story = Story(Recorder(tmp_path), 1, time.monotonic)
-    one = SoakCampaign(campaign, striker, story, every_s=math.inf)
+    one = SoakCampaign(campaign, RunLog(campaign.log), striker, story, every_s=math.inf)
     try:
         one.run(0.0, lambda: None)
         assert one.judge(expected, root_lives=False).wrong == ()
@@ -116,7 +116,7 @@ def test_a_launcher_that_ends_by_itself_is_told(tmp_path: Path) -> None:
     campaign.interpreter = ("/nonexistent/sh",)
     striker = Striker(random.Random(1), Pack({}, random.Random(1)))
     story = Story(Recorder(tmp_path), 1, time.monotonic)
-    one = SoakCampaign(campaign, striker, story, every_s=math.inf)
+    one = SoakCampaign(campaign, RunLog(campaign.log), striker, story, every_s=math.inf)
     try:
         one.run(0.0, lambda: None)
     finally:

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import itertools
 import random
+import shutil
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from symfleet.testing.kill_loop import Facts
 from symfleet.testing.soak_campaign import SoakCampaign
 from symfleet.testing.soak_faults import Pack, weights
-from symfleet.testing.soak_graph import Graph
+from symfleet.testing.soak_graph import Graph, RunLog
 from symfleet.testing.soak_memory import growing, memory_of
 from symfleet.testing.soak_record import (
     CampaignRecord,
@@ -32,6 +32,7 @@ from symfleet.testing.soak_record import (
     Story,
 )
 from symfleet.testing.soak_strikes import Cut, Striker
+from symfleet.types import GenerationId
 
 _PROGRESS_S: Final = 5.0
 
@@ -50,8 +51,10 @@ class SoakPlan:
     own_connections: bool = False
     steady: int = 0
     """Every how many-th campaign keeps its root: 0 for none."""
-    steady_s: float = 240.0
-    """How long such a campaign lasts at least."""
+    steady_nodes: int = 20_000
+    """How many items such a campaign has, of `steady_bulk` bytes: enough to fill all caches in the
+    first half of its life."""
+    steady_bulk: int = 16_384
     keep: bool = False
     """Whether the folders of sound campaigns stay."""
 
@@ -83,9 +86,9 @@ class Soak:
     def run(self) -> SoakRecord:
         """Soak until the time is over and the last campaign has ended. A soak that was cut off in
         this folder goes on."""
-        expected = self._begin()
+        generation = self._begin()
         for number in itertools.count(len(self._campaigns) + 1):
-            record = self._explore(number, expected)
+            record = self._explore(number, generation)
             self._campaigns.append(record)
             self._tell(
                 f"campaign {number}: {record.decided} decided, {record.epochs} epochs,"
@@ -103,23 +106,25 @@ class Soak:
         """Return the seconds that the soak has lasted, interruptions left out."""
         return time.monotonic() - self._began
 
-    def _begin(self) -> Facts:
+    def _begin(self) -> GenerationId:
         """Explore once without a fault, or read what a soak that was cut off has left."""
-        before, expected = self._recorder.read_progress(), self._recorder.expected()
-        if before is not None and expected is not None:
+        before, generation = self._recorder.read_progress(), self._recorder.generation()
+        if before is not None and generation is not None:
             assert not before.finished, "a soak that has ended does not go on"
             assert before.plan == self._described(), "another soak began in this folder"
             self._campaigns = list(before.campaigns)
             self._began = time.monotonic() - before.wall_s
             self._tell(f"going on after {before.wall_s:.0f} s\n")
-            return expected
-        expected = self._graph.undisturbed(self._folder / "undisturbed", self._plan.slots)
-        self._recorder.expect(expected)
+            return generation
+        calm = self._folder / "undisturbed"
+        shutil.rmtree(calm, ignore_errors=True)
+        generation = self._graph.undisturbed(calm, self._plan.slots)
+        self._recorder.began(generation)
         self._tell(f"{self._graph.nodes} items explored without a fault\n")
         self._began = time.monotonic()
-        return expected
+        return generation
 
-    def _explore(self, number: int, expected: Facts) -> CampaignRecord:
+    def _explore(self, number: int, generation: GenerationId) -> CampaignRecord:
         plan = self._plan
         chance = random.Random(f"{plan.seed} {number}")
         root_lives = plan.steady > 0 and number % plan.steady == 0
@@ -129,7 +134,9 @@ class Soak:
             server=self._cut is not None,
             root_lives=root_lives,
         )
-        graph = self._graph.lasting(plan.steady_s, plan.slots) if root_lives else self._graph
+        graph = self._graph
+        if root_lives:
+            graph = replace(graph, nodes=plan.steady_nodes, bulk=plan.steady_bulk)
         campaign = graph.campaign(self._folder / f"campaign{number}", plan.slots)
         campaign.ledger, campaign.coordinators = plan.ledger, plan.coordinators
         campaign.own_connections = plan.own_connections
@@ -137,10 +144,10 @@ class Soak:
         before = sum(one.campaign < number for one in told)
         story = Story(self._recorder, number, self._clock, before, told[before:])
         striker = Striker(chance, Pack(cards, chance), self._cut)
-        one = SoakCampaign(campaign, striker, story, plan.every_s)
+        one = SoakCampaign(campaign, RunLog(campaign.log, graph.bulk), striker, story, plan.every_s)
         try:
             one.run(plan.seconds, self._note)
-            record = one.judge(expected, root_lives=root_lives)
+            record = one.judge(graph.expected(generation), root_lives=root_lives)
         finally:
             one.close()
         self._recorder.lives(one.lives)
@@ -189,6 +196,8 @@ class Soak:
             nodes=self._graph.nodes,
             pause_s=self._graph.pause_s,
             steady=plan.steady,
+            steady_nodes=plan.steady_nodes,
+            steady_bulk=plan.steady_bulk,
             store="postgresql" if plan.ledger else "sqlite",
             own_connections=plan.own_connections,
         )

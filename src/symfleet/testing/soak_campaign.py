@@ -51,7 +51,12 @@ class SoakCampaign:
     """See the module's text."""
 
     def __init__(
-        self, campaign: ProgramCampaign, striker: Striker, story: Story, every_s: float
+        self,
+        campaign: ProgramCampaign,
+        runs: RunLog,
+        striker: Striker,
+        story: Story,
+        every_s: float,
     ) -> None:
         """`every_s`: seconds between two faults."""
         self._campaign = campaign
@@ -65,7 +70,7 @@ class SoakCampaign:
         )
         self._job = campaign.job()
         self._watch = Watch(self._job, campaign.tmp, left_s=_LEFT_S, clock=story.clock)
-        self._once = DecidedOnce(RunLog(campaign.log))
+        self._once = DecidedOnce(runs)
         self._began = time.monotonic()
         self._mark_at = self._look_at = 0.0
         self._gap_until = 0.0

@@ -1,8 +1,9 @@
 """What the samples of a soak say about memory and open files.
 
-Two questions are kept apart. *Does a process grow?* The samples of a life after a time to warm up
-give a slope; long lives weigh more. *Do later processes start larger?* Their sizes at a young age
-over the wall time of the whole soak.
+Two questions are kept apart. *Does a process grow?* The samples of the second half of a life give a
+slope; long lives weigh more. (In the first half caches are filled, that of the ledger's pages with
+128 MiB; what grows for ever grows in the second half as well.) *Do later processes start larger?*
+Their sizes at a young age over the wall time of the whole soak.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from symfleet.testing.soak_watch import Life
 
 SLOPE_MAX: Final = 1.0
 """Percent an hour."""
-_WARM_S: Final = 20.0
-_LIFE_MIN_S: Final = 20.0
-"""Of a life that says anything about growth, after its warm-up."""
+_LIFE_MIN_S: Final = 30.0
+"""Second half of a life that says anything about growth."""
 _TOGETHER_MIN_S: Final = 300.0
 """Of all such lives together, to be judged."""
 _YOUNG_S: Final = (3.0, 8.0)
@@ -38,7 +38,7 @@ _ROLES: Final = (
 
 
 class Growth(msgspec.Struct, frozen=True):
-    """How lives that were long enough grew after they had warmed up; medians by length."""
+    """How lives that were long enough grew in their second halves; medians by length."""
 
     lives: int
     longest_s: float
@@ -119,7 +119,7 @@ def _growth(lives: Sequence[Life]) -> Growth | None:
     by_work: list[tuple[float, float]] = []
     by_files: list[tuple[float, float]] = []
     for life in lives:
-        old = [one for one in life.samples if one.age_s >= _WARM_S]
+        old = life.samples[len(life.samples) // 2 :]
         if not old or (lasted := old[-1].at_s - old[0].at_s) < _LIFE_MIN_S:
             continue
         by_time.append((_value(percent_an_hour([(one.at_s, one.rss_kib) for one in old])), lasted))

@@ -16,15 +16,15 @@ import msgspec
 
 from symfleet.corpus.durable import write_file
 from symfleet.testing.jobs import Role
-from symfleet.testing.kill_loop import Facts
 from symfleet.testing.soak_faults import Act, Card
 from symfleet.testing.soak_memory import RoleMemory
 from symfleet.testing.soak_watch import Life
+from symfleet.types import GenerationId
 
 PROGRESS: Final = "progress.json"
 STORY: Final = "faults.jsonl"
 _LIVES: Final = "lives.jsonl"
-_EXPECTED: Final = "expected.json"
+_GENERATION: Final = "generation"
 
 
 class FaultRecord(msgspec.Struct, frozen=True):
@@ -82,6 +82,8 @@ class PlanRecord(msgspec.Struct, frozen=True):
     nodes: int
     pause_s: float
     steady: int
+    steady_nodes: int
+    steady_bulk: int
     store: str
     own_connections: bool
 
@@ -122,14 +124,14 @@ class Recorder:
             return None
         return msgspec.json.decode(path.read_bytes(), type=SoakRecord)
 
-    def expect(self, facts: Facts) -> None:
-        """Keep what a campaign that nobody disturbed has come to."""
-        write_file(self._folder / _EXPECTED, msgspec.json.encode(facts))
+    def began(self, generation: GenerationId) -> None:
+        """Keep what a campaign that nobody disturbed was called."""
+        write_file(self._folder / _GENERATION, generation.encode())
 
-    def expected(self) -> Facts | None:
+    def generation(self) -> GenerationId | None:
         """Return it."""
-        path = self._folder / _EXPECTED
-        return msgspec.json.decode(path.read_bytes(), type=Facts) if path.exists() else None
+        path = self._folder / _GENERATION
+        return GenerationId(path.read_text()) if path.exists() else None
 
     def fault(self, record: FaultRecord) -> None:
         """Add a fault to the story."""
