@@ -88,7 +88,7 @@ def main() -> int:
     cases = [case for case in job_cases() if options.only in str(case)][: options.jobs_max]
     jobs = kill_jobs(cases)
     wrong = [*processes.get("violations", []), *jobs["violations"]]
-    result = {
+    result: dict[str, Any] = {
         "command": "python -m benchmarks.kill_matrix",
         "date": date.isoformat(timespec="seconds"),
         "options": {name: str(value) for name, value in vars(options).items() if name != "json"},
