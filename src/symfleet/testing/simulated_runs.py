@@ -130,18 +130,21 @@ def run_seeds(seeds: range) -> Summary:
     return summary
 
 
-def chunks_of(seeds: range, size: int = CHUNK) -> Iterator[range]:
+def chunks_of(seeds: range, size: int) -> Iterator[range]:
     """Yield a range in pieces."""
     for first in range(seeds.start, seeds.stop, size):
         yield range(first, min(first + size, seeds.stop))
 
 
 def run_many(
-    seeds: range, jobs: int, told: Callable[[range, Summary], bool] = lambda *_: True
+    seeds: range,
+    jobs: int,
+    told: Callable[[range, Summary], bool] = lambda *_: True,
+    chunk: int = CHUNK,
 ) -> Summary:
-    """Simulate many seeds in `jobs` processes. `told`: called with each piece that is done and its
-    summary, in any order; returns whether to go on."""
-    total, pieces = Summary(), chunks_of(seeds)
+    """Simulate many seeds in `jobs` processes, `chunk` seeds at a time. `told`: called with each
+    piece that is done and its summary, in any order; returns whether to go on."""
+    total, pieces = Summary(), chunks_of(seeds, chunk)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         running: dict[Future[Summary], range] = {}

@@ -4,7 +4,8 @@ Two things are done in turn. First the campaign becomes smaller (fewer coordinat
 nodes; nothing prefetched, nothing late, shorter phases of faults); a smaller campaign is another
 run altogether, so a few seeds are tried for each. Then its faults are taken away: as many of the
 last ones as possible, then any that are not needed, by delta debugging over the order in which they
-are drawn; chances that have become useless are set to zero. What counts as the same failure is the
+are drawn; then fewer faults are tried with other seeds; chances that have become useless are set to
+zero. What counts as the same failure is the
 rule that is broken, by the name at the head of its message.
 
 Delta debugging: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002.
@@ -22,6 +23,7 @@ from symfleet.testing.simulation import Simulation
 
 RUNS_MAX: Final = 600
 _SEEDS_TRIED: Final = 12
+_SEEDS_ELSEWHERE: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,19 @@ class _Shrinker:
         self.try_out(self._with(replace(plan, budget=self.failure.drawn)))
         self._drop_last()
         self._drop_any()
+        self._look_elsewhere()
         for name in self.case.plan.chances:
             self.try_out(self._with(self.case.plan.without(name)))
         self._told(f"{self.runs} runs: {self.case.plan.budget - len(self.case.plan.skip)} faults")
+
+    def _look_elsewhere(self) -> None:
+        """Fewer faults may be enough with another seed."""
+        plan = self.case.plan
+        for budget in range(1, plan.budget - len(plan.skip)):
+            for seed in range(_SEEDS_ELSEWHERE):
+                fewer = replace(plan, budget=budget, skip=())
+                if self.try_out(replace(self.case, seed=seed, plan=fewer)):
+                    return
 
     def _with(self, plan: FaultPlan) -> Case:
         return replace(self.case, plan=plan)
