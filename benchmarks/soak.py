@@ -49,7 +49,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--own-connections", action="store_true", help="of each coordinator")
     parser.add_argument("--cheap", type=int, default=2, help="cheap faults for each dear one")
     parser.add_argument("--steady", type=int, default=3, help="every n-th campaign keeps its root")
-    parser.add_argument("--steady-nodes", type=int, default=20_000, help="items of such a one")
+    parser.add_argument("--steady-nodes", type=int, default=40_000, help="items of such a one")
     parser.add_argument("--keep", action="store_true", help="keep the folder in any case")
     parser.add_argument("--folder", type=Path, help="where it works (default: a new one)")
     parser.add_argument("--json", type=Path, help="where the result goes")

@@ -24,7 +24,7 @@ from symfleet.testing.soak_strikes import Striker
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests" / "programs" / "graph.sh"
-SECONDS = 40.0
+SECONDS = 36.0
 EVERY_S = 2.0
 NODES = 400
 PAUSE_S = 0.05

@@ -336,13 +336,13 @@ def wrong(out: Path, report: RunReport, expected: Facts, layout: Layout) -> list
     return [name for name, holds in checks.items() if not holds]
 
 
-def verify(out: Path) -> str:
+def verify(out: Path, within_s: float = 60.0) -> str:
     """Return what `symfleet verify` has to say against a campaign; empty when it is sound."""
     done = subprocess.run(
         [sys.executable, "-m", "symfleet.cli.main", "verify", "--json", str(out)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=60,
+        timeout=within_s,
         check=False,
     )
     if done.returncode == 0 and json.loads(done.stdout)["ok"] is True:

@@ -51,10 +51,10 @@ class SoakPlan:
     own_connections: bool = False
     steady: int = 0
     """Every how many-th campaign keeps its root: 0 for none."""
-    steady_nodes: int = 20_000
-    """How many items such a campaign has, of `steady_bulk` bytes: enough to fill all caches in the
-    first half of its life."""
-    steady_bulk: int = 16_384
+    steady_nodes: int = 40_000
+    """How many items such a campaign has, of `steady_bulk` bytes: enough to fill all that is kept
+    in the first half of its life (pages of the ledger, 128 MiB; tokens of a worker's slot, 4,096)."""
+    steady_bulk: int = 8192
     keep: bool = False
     """Whether the folders of sound campaigns stay."""
 

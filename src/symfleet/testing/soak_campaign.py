@@ -39,6 +39,7 @@ _MARK_S: Final = 1.0
 _GAP_SHARE: Final = 0.2
 """Of the time between two faults is left between them at least, when some have waited."""
 _LEFT_S: Final = 10.0
+_VERIFY_S: Final = 900.0
 _STUCK_S: Final = 120.0
 """Without a decision for so long the campaign is stuck, however often it is struck."""
 _SLOTS_OF_WORKER: Final = 2
@@ -224,7 +225,7 @@ class SoakCampaign:
             wrong += differences(facts, expected, self._once.runs, status.decisions)
         wrong += unexplained_faults(faults, Counter())
         wrong += self._wrong_code(status.epoch.opened_wall if status.epoch else 0.0)
-        if said := verify(self._campaign.out):
+        if said := verify(self._campaign.out, _VERIFY_S):
             wrong.append(said)
         return CampaignRecord(
             campaign=self._story.campaign,
