@@ -53,7 +53,7 @@ class SoakPlan:
     """Every how many-th campaign keeps its root: 0 for none."""
     steady_nodes: int = 40_000
     """How many items such a campaign has, of `steady_bulk` bytes: enough to fill all that is kept
-    in the first half of its life (pages of the ledger, 128 MiB; tokens of a worker's slot, 4,096)."""
+    in the first half of its life (128 MiB of the ledger's pages, 4,096 tokens of each slot)."""
     steady_bulk: int = 8192
     keep: bool = False
     """Whether the folders of sound campaigns stay."""
