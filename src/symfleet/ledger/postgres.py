@@ -75,6 +75,7 @@ class PostgresLedger(PostgresWriter):
         A coordinator that is taken over is first made unable to commit anything more; raises
         BusyError when that fails, and nothing of the turn has happened."""
         self._require_epoch()
+        self._audit_before(operations)
         for operation in operations:
             if isinstance(operation, TakeOver):
                 self._give_up(operation.coordinator)
@@ -110,6 +111,7 @@ class PostgresLedger(PostgresWriter):
 
     def checkpoint(self) -> None:
         """Write `highwater` when it is time; the server folds its own log."""
+        self._step_audit()
         if self._clock.monotonic() - self._marked_at >= _HIGHWATER_S:
             self._write_highwater()
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, assert_never
 
 from symfleet import crash
+from symfleet.clock import Clock
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.errors import DataError, InternalError
 from symfleet.ledger import (
@@ -22,6 +23,7 @@ from symfleet.ledger import (
     turn_frontier,
     turn_giving_back,
 )
+from symfleet.ledger.audit_background import BackgroundAudit, Bounds, Slices, row_slices
 from symfleet.ledger.contract import EpochRequest, NewGeneration
 from symfleet.ledger.crash_points import pass_applied
 from symfleet.ledger.highwater import Highwater
@@ -46,6 +48,7 @@ from symfleet.protocol.operations import (
     Failed,
     MarkPublished,
     Operation,
+    Quiesced,
     RecordAck,
     Release,
     SetSource,
@@ -54,11 +57,12 @@ from symfleet.protocol.operations import (
     TakeOver,
     TurnAnswers,
 )
-from symfleet.types import SinkKind, WorkId
+from symfleet.types import Epoch, SinkKind, WorkId
 
 _T = TypeVar("_T")
 
 _SQL: Final = load("turn")
+_LAST_INPUT: Final = load("audit")["last_input"]
 _ADD_COUNTER: Final = _SQL["add_counter"]
 _ADD_FAULT: Final = _SQL["add_fault"]
 _SET_STANDING: Final = _SQL["set_standing"]
@@ -67,9 +71,12 @@ _SET_STANDING: Final = _SQL["set_standing"]
 class RowLedger(RowReading, ABC):
     """The owner's view of a store of rows."""
 
+    _clock: Clock
+
     def __init__(self, connection: Database, where: str) -> None:
         super().__init__(connection, where)
         self._standing = read_standing(connection)
+        self._audit: BackgroundAudit | None = None
 
     @abstractmethod
     def _in_transaction(self, work: Callable[[Cursor], _T], *, opens_epoch: bool = False) -> _T:
@@ -80,6 +87,7 @@ class RowLedger(RowReading, ABC):
         """Return how many rows this connection has written."""
 
     def _open_epoch(self, request: EpochRequest) -> EpochOpening:
+        self._audit = self._audit_of_before()
         recovered, rearmed = self._in_transaction(
             lambda cursor: opening.open_epoch(
                 cursor, self._standing, self._campaign.campaign, request
@@ -106,6 +114,42 @@ class RowLedger(RowReading, ABC):
         )
         self._campaign = read_campaign(self._connection, self._where)
         return again
+
+    # ---- the audit after an end that was none ---------------------------------------------------
+
+    def _audit_of_before(self) -> BackgroundAudit | None:
+        """Return the audit of what a launch without an end has left; None when it had one."""
+        standing = self._standing
+        if not standing.epoch or standing.closed is not None:
+            return None
+        bounds = Bounds(
+            inputs=int(self._connection.execute(_LAST_INPUT).fetchone()[0]),
+            works=standing.works,
+            decisions=standing.decisions,
+            artefacts=standing.artefacts,
+            epoch=Epoch(standing.epoch + 1),
+        )
+
+        def slices() -> Slices:
+            yield from self._page_slices(bounds.works)
+            yield from row_slices(self._connection, self._campaign.campaign, bounds)
+
+        return BackgroundAudit(slices(), bounds.works, self._clock.monotonic)
+
+    def _page_slices(self, rows: int) -> Slices:  # noqa: ARG002
+        """Check the store's own structure; a server checks its pages when it reads them."""
+        yield ()
+
+    def _audit_before(self, operations: Sequence[Operation]) -> None:
+        """A vote waits for the audit; where little is left of it, not in vain."""
+        votes = any(isinstance(operation, CommitQuiescence) for operation in operations)
+        if self._audit is not None and votes:
+            self._audit.step(self._where, hurry=True)
+
+    def _step_audit(self) -> None:
+        """Go on with the audit, between turns. Raises IntegrityError once."""
+        if self._audit is not None:
+            self._audit.step(self._where, hurry=self._standing.open_work == 0)
 
     def register_source(self, kind: str, path: str, host: str) -> int:
         """Return the number of the source; it is open."""
@@ -153,6 +197,8 @@ class RowLedger(RowReading, ABC):
     # ---- parts of a turn ------------------------------------------------------------------------
 
     def _answer(self, turn: Turn, operation: Operation) -> Answer:
+        if isinstance(operation, CommitQuiescence) and self._audit and not self._audit.finished:
+            return Quiesced(committed=False, reason="the audit of the ledger is not over")
         before = self._changes()
         try:
             answer = carry_out(turn, operation)

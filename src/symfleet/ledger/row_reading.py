@@ -12,7 +12,8 @@ import msgspec
 
 from symfleet.errors import DataError, IntegrityError
 from symfleet.ledger import plan as planning
-from symfleet.ledger.audit import audit_all, check_decision
+from symfleet.ledger.audit import audit_all
+from symfleet.ledger.audit_walks import check_decision
 from symfleet.ledger.contract import (
     CampaignRow,
     CoordinatorTotals,

@@ -24,6 +24,7 @@ from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.corpus.durable import unless_disk_is_full, write_file
 from symfleet.errors import IOFailure, SymfleetError
+from symfleet.ledger.audit_background import Slices, page_slices
 from symfleet.ledger.contract import EpochRequest, LedgerStatus
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.crash_points import pass_committed
@@ -113,6 +114,7 @@ class SqliteLedger(RowLedger):
     def run(self, operations: Sequence[Operation]) -> TurnAnswers:
         """Run a turn's operations in one transaction; durable when this returns."""
         self._require_epoch()
+        self._audit_before(operations)
         try:
             return self._run(operations)
         except DiskFullError:
@@ -201,6 +203,7 @@ class SqliteLedger(RowLedger):
         if self._broken is not None:
             return
         self._require_files()
+        self._step_audit()
         changes = self._changes()
         if changes - self._checkpointed_at >= self._limits.checkpoint_rows:
             self._checkpointed_at = changes
@@ -209,6 +212,9 @@ class SqliteLedger(RowLedger):
         if due and self._standing.decisions != self._marked and not self._starved:
             with unless_disk_is_full():
                 self._write_highwater()
+
+    def _page_slices(self, rows: int) -> Slices:
+        return page_slices(Path(self._where), self._connection, rows)
 
     def _fold_log_back(self, mode: str) -> None:
         with contextlib.suppress(DiskFullError), guarded(self._where):
@@ -246,6 +252,8 @@ class SqliteLedger(RowLedger):
     def abandon(self) -> None:
         """Let go without a last word: no `highwater`, no verdict, leases as they are."""
         # SQLite keeps a connection's files open until its last statement is gone.
+        if self._audit is not None:
+            self._audit.close()
         self._cursor.close()
         if not self._keeps_open:
             self._writer.close()

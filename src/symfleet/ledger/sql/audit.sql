@@ -35,9 +35,6 @@ FROM artefacts AS a LEFT JOIN inputs AS i ON i.input = a.input
     LEFT JOIN inputs AS p ON p.input = a.parent
 WHERE a.artefact >= ? AND a.artefact < ? ORDER BY a.artefact
 
--- name: shown_by_decisions
-SELECT count(*) FROM artefacts WHERE decision <> 0
-
 -- name: frontier_rows
 SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data,
     (SELECT x.work FROM work AS x WHERE x.work_id = w.work_id)
@@ -62,6 +59,9 @@ SELECT w.work, w.work_id, w.state_id, w.payload, w.state, i.digest, i.data,
 FROM work AS w INDEXED BY work_deferred LEFT JOIN inputs AS i ON i.input = w.input
 WHERE w.state = 'deferred'
 
+-- name: last_input
+SELECT coalesce(max(input), 0) FROM inputs
+
 -- name: inputs
 SELECT input, digest, data FROM inputs WHERE input > ? ORDER BY input LIMIT ?
 
@@ -76,7 +76,8 @@ WHERE w.work > ? ORDER BY w.work LIMIT ?
 SELECT state, suspect, count(*) FROM work GROUP BY state, suspect
 
 -- name: artefacts
-SELECT artefact, kind, nth, decision, outcome, signal, parent, site FROM artefacts ORDER BY artefact
+SELECT artefact, kind, nth, decision, outcome, signal, parent, site FROM artefacts
+WHERE artefact > ? ORDER BY artefact LIMIT ?
 
 -- name: artefact_kinds
 SELECT kind, count(*), max(nth) FROM artefacts GROUP BY kind
