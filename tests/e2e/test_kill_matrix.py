@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import datetime
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from symfleet import crash
 from symfleet.config.environment import inherited_environment
+from symfleet.corpus.admission import admission_of
+from symfleet.protocol.operations import Admit, Claim, Claimed, CountFaults
 from symfleet.testing import ledger_damage
+from symfleet.testing.kill_loop import collect_facts
 from symfleet.testing.kill_matrix import die, seen
 from symfleet.testing.kill_scenes import PROGRAM, Scene
+from symfleet.testing.ledgers import decision, epoch_request
 from symfleet.testing.mpi_cases import (
     Case,
     double_cases,
@@ -28,15 +34,15 @@ from symfleet.testing.mpi_cases import (
     shuffled,
     strike_cases,
 )
-from symfleet.testing.mpi_kills import Outcome, run_cases
+from symfleet.testing.mpi_kills import Chain, Outcome, run_cases
 from symfleet.testing.mpi_points import LAUNCHER, ROOT, Death, Way
 from symfleet.testing.rotation import turn_of, window
-from symfleet.types import input_id_of
+from symfleet.types import Keep, input_id_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TREE = REPOSITORY / "tests" / "programs" / "tree.py"
 TURN = turn_of(REPOSITORY, datetime.datetime.now(tz=datetime.UTC).date())
-POINTS, STRIKES, DOUBLES = 18, 4, 2
+POINTS, STRIKES, DOUBLES = 16, 4, 2
 EACH_TIME = (
     Case(1, Death("launcher.restart", LAUNCHER, Way.CRASH)),
     Case(1, Death("root.told", ROOT, Way.DRAIN)),
@@ -166,3 +172,42 @@ def test_what_is_wrong_in_the_end_is_seen(tmp_path: Path) -> None:
     wrong = other.result().wrong(expected, {})
     for words in ("run again", "other facts", "other files", "faults"):
         assert any(one.startswith(words) for one in wrong), (words, wrong)
+
+
+def test_what_is_wrong_with_a_campaign_of_real_jobs_is_seen(tmp_path: Path) -> None:
+    """A campaign that was cut off after its first decision, and then spoilt."""
+    outcome = Outcome(told)
+    chain = Chain(tmp_path / "campaign", TREE, outcome, random.Random(1), "")
+    with chain.campaign.owned() as opened:
+        ledger, entry = opened.ledger, admission_of(b"0", "seed", opened.generation)
+        ledger.open_epoch(epoch_request())
+        ledger.run([Admit(ledger.register_source("seeds", "/s", "here"), (entry,))])
+        (claimed,) = ledger.run([Claim(0, 1)]).answers
+        assert isinstance(claimed, Claimed)
+        ledger.run([decision(claimed.leases[0], keep=Keep.ALL)])
+        ledger.run([CountFaults(0, (("quarantined_frames", "", 1),))])
+        with chain.campaign.reader() as reader:
+            facts = collect_facts(reader, chain.campaign.out)
+    assert chain.look() == []
+    chain.campaign.log.write_text(f"{entry.input_id}\n")
+    wrong = chain.judge(msgspec.structs.replace(facts, poisoned=1))
+    for words in ("another corpus", "other decisions", "other facts", "run again", "faults"):
+        assert any(one.startswith(words) for one in wrong), (words, wrong)
+    assert any("verify 2" in one for one in wrong), "nothing is published"
+    with ledger_damage.unguarded(chain.campaign.out / "ledger.db") as connection:
+        connection.execute("DELETE FROM decisions WHERE decision = 1")
+    assert any("decided and lost" in one for one in chain.look())
+
+
+def test_a_death_that_does_not_come_is_told(tmp_path: Path) -> None:
+    """A launch whose crash point is in the epoch after the last."""
+    outcome = Outcome(told)
+    chain = Chain(tmp_path / "campaign", TREE, outcome, random.Random(1), "")
+    chain.campaign.env = ("NODES=1",)
+    try:
+        chain.run(Case(1, Death("decide.applied", ROOT, epoch=7)))
+    finally:
+        chain.campaign.close()
+    assert outcome.met == []
+    assert len(outcome.wrong) == 1
+    assert "nobody was at kill at decide.applied" in outcome.wrong[0]

@@ -36,7 +36,8 @@ class Instant:
     spec: str
     epochs: int
     seed_runs: int
-    recovered: int
+    recovered: tuple[int, ...]
+    """Where two are possible: children are leased before or after the files are there."""
     redone: int
 
     def __str__(self) -> str:
@@ -48,13 +49,13 @@ class Instant:
 # all that is to be published is known.
 _UNPUBLISHED = "decide.committed:1:kill:0/1"
 OF_THE_ROOT = (
-    Instant("before the decision", "decide.applied:1:kill:0/1", 2, 2, 1, 0),
-    Instant("decided, not published", _UNPUBLISHED, 2, 1, 2, 1),
-    Instant("half published", "publish.written:2:kill:0/1", 2, 1, 2, 1),
-    Instant("published, not done", f"{_UNPUBLISHED},publish.synced:1:kill:0/2", 3, 1, 2, 1),
-    Instant("done", f"{_UNPUBLISHED},mark.committed:1:kill:0/2", 3, 1, 2, 0),
+    Instant("before the decision", "decide.applied:1:kill:0/1", 2, 2, (1,), 0),
+    Instant("decided, not published", _UNPUBLISHED, 2, 1, (2,), 1),
+    Instant("half published", "publish.written:2:kill:0/1", 2, 1, (2,), 1),
+    Instant("published, not done", f"{_UNPUBLISHED},publish.synced:1:kill:0/2", 3, 1, (0, 2), 1),
+    Instant("done", f"{_UNPUBLISHED},mark.committed:1:kill:0/2", 3, 1, (0, 2), 0),
 )
-RECEIVED = Instant("while receiving", "result.received:1:kill:0/1", 2, 2, 1, 0)
+RECEIVED = Instant("while receiving", "result.received:1:kill:0/1", 2, 2, (1,), 0)
 
 
 def status_of(campaign: ProgramCampaign) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def test_the_root_dies_at_an_instant_of_a_result(
     assert code == 0, told
     assert status["epochs"] == instant.epochs, told
     this, total = status["this_epoch"], status["total"]
-    assert amount(this["leases_recovered"]) == instant.recovered
+    assert amount(this["leases_recovered"]) in instant.recovered
     assert amount(this["redone_decisions"]) == instant.redone
     assert (total["executed"], total["generated"], total["unique_children"]) == (3, 2, 2)
     assert total["external_inputs"] == 1
@@ -154,8 +155,8 @@ def test_one_of_two_coordinators_dies_at_an_instant_of_a_result(
     code, told = die(campaign, f"{instant.label}:1:kill:{instant.victim}/1")
     status = status_of(campaign)
     this, total = status["this_epoch"], status["total"]
-    assert code == 0, told
-    assert status["epochs"] == (2 if instant.victim == 0 else 1), told
+    # A coordinator that is lost acknowledges nothing: that is told with 2.
+    assert (code, status["epochs"]) == ((0, 2) if instant.victim == 0 else (2, 1)), told
     assert (total["executed"], total["external_inputs"], status["corpus"]) == (12, 12, 12)
     runs = Counter(campaign.runs())
     assert set(runs) == {input_id_of(data) for data in TWELVE.values()}

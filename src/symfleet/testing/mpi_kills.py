@@ -149,22 +149,25 @@ class Chain:
         is known; what the tree is, is known in any case."""
         job = self.campaign.job(seconds=0.0)
         code = job.run(_END_S)
-        wrong = self.look()
+        wrong = [] if code == 0 else [f"exit code {code}: {job.story.read_text()}"]
+        for one in [*wrong, *self.look(), *self.judge(expected)]:
+            self._note("in the end", one)
+        self.campaign.assert_tidy()
+
+    def judge(self, expected: Facts | None) -> list[str]:
+        """Return what is wrong with a campaign that has ended."""
         with self.campaign.reader() as reader:
             facts, faults = collect_facts(reader, self._out), faults_of(reader.status())
         tree = {input_id_of(b"%d" % node) for node in range(NODES)}
         checks = {
-            f"exit code {code}: {job.story.read_text()}": code == 0,
             "another corpus": facts.corpus == facts.files == tree,
-            "decisions": len(facts.manifests) == facts.counters["decided"] == NODES,
+            "other decisions": len(facts.manifests) == facts.counters["decided"] == NODES,
             f"other facts: {facts} instead of {expected}": expected in (None, facts),
             f"run again: {self._watch.run_again()}": not self._watch.run_again(),
-            f"faults {faults}": faults.keys() <= _BY_DEATH | _BY_LOSS,
+            f"faults: {faults}": faults.keys() <= _BY_DEATH | _BY_LOSS,
             (found := verify(self._out)): not found,
         }
-        for one in [*wrong, *(name for name, holds in checks.items() if not holds)]:
-            self._note("in the end", one)
-        self.campaign.assert_tidy()
+        return [name for name, holds in checks.items() if not holds]
 
 
 def run_cases(
