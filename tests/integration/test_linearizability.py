@@ -14,7 +14,7 @@ from symfleet.testing.linearizability.planted import PLANTS
 from symfleet.testing.linearizability.run import STORES
 from symfleet.testing.postgres_cluster import programs
 
-OPERATIONS = {"sqlite": 40_000, "postgres": 10_000}
+OPERATIONS = {"sqlite": 40_000, "postgres": 4_000}
 
 
 def made(folder: Path, *options: str) -> dict[str, Any]:

@@ -59,6 +59,11 @@ class Report:
         self.faults += other.faults
         self.violations += other.violations
 
+    @classmethod
+    def of(cls, noted: dict[str, Any]) -> Report:
+        """Return what `as_json` wrote."""
+        return cls(**{**noted, "faults": Counter(noted["faults"])})
+
     def as_json(self) -> dict[str, Any]:
         """Return it for a file."""
         return {
