@@ -18,7 +18,7 @@ from typing import Final
 
 from symfleet.engine import frames, processes
 from symfleet.engine.capture import Capture
-from symfleet.engine.dialogue import REPORT_BYTES_MAX, Dialogue, words_of
+from symfleet.engine.dialogue import REPORT_BYTES_MAX, Dialogue
 from symfleet.errors import DataError
 from symfleet.protocol.events import (
     ExecutorFailed,
@@ -27,6 +27,7 @@ from symfleet.protocol.events import (
     StartExecutor,
     WorkerEvent,
 )
+from symfleet.protocol.ranges import plain
 
 _READ_BYTES: Final = 1 << 18
 _READS_A_POLL: Final = 32
@@ -149,7 +150,7 @@ class ExecutorClient:
         try:
             self._read_frames(events)
         except DataError as error:
-            return [*events, self._end(words_of(f"invalid answer: {error}"))]
+            return [*events, self._end(plain(f"invalid answer: {error}"))]
         if self._dialogue.failed:
             return [*events, self._end("it cannot run here")]
         if ended:

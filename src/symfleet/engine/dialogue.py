@@ -30,10 +30,10 @@ from symfleet.protocol.events import (
     WorkerEvent,
 )
 from symfleet.protocol.messages import ChildReport, Executed, Flips
+from symfleet.protocol.ranges import plain
 from symfleet.protocol.work import decode_item, work_id_of
 from symfleet.types import InputId, Outcome, WorkId, input_id_of, parse_input_id
 
-_WORD_MAX: Final = 500
 _WORD_OVERHEAD: Final = 16
 _EDGES_MAX: Final = 2**32
 REPORT_BYTES_MAX: Final = 1 << 20
@@ -103,18 +103,18 @@ class Dialogue:
                 self._require(not self.is_ready, "was ready twice")
                 self.is_ready = True
                 self._require(0 <= frame.edges <= _EDGES_MAX, "has no such coverage map")
-                name, build = words_of(frame.engine), words_of(frame.build)
+                name, build = plain(frame.engine), plain(frame.build)
                 return ExecutorReady(self.slot, self.executor, name, build, frame.edges)
             case frames.Failure():
                 why = f"gave up: {frame.reason}: {frame.message}"
                 self._require(not self.is_ready and not self.asked, why)
                 self.failed = True
-                words = (words_of(frame.reason), words_of(frame.message), words_of(frame.hint))
+                words = (plain(frame.reason), plain(frame.message), plain(frame.hint))
                 return ExecutorFailed(self.slot, *words)
             case frames.SelfTestAnswer():
                 self._require(self.is_ready and self.selftest_due, "answered no self-test")
                 self.selftest_due = False
-                return SelfTestDone(self.slot, frame.ok, words_of(frame.message))
+                return SelfTestDone(self.slot, frame.ok, plain(frame.message))
             case frames.Started():
                 self._current(frame.id)
                 return ExecutorProgress(self.slot, 0)
@@ -152,7 +152,7 @@ class Dialogue:
         if running.bytes_left < 0 or len(running.children) >= limit or too_large:
             raise DataError("an executor reported more children than its limits allow")
         if hashlib.sha256(child.input).hexdigest() != child.digest:
-            raise DataError("a child does not match its digest", where=child.digest[:_WORD_MAX])
+            raise DataError("a child does not match its digest", where=plain(child.digest))
         running.children.append(
             ChildReport(
                 digest=parse_input_id(child.digest),
@@ -167,11 +167,6 @@ class Dialogue:
                 wall_us=child.wall_us,
             )
         )
-
-
-def words_of(text: str) -> str:
-    """Return what an engine wrote as it may travel and be stored: bounded, without NUL."""
-    return text[:_WORD_MAX].replace("\0", "?")
 
 
 def _bytes_of(done: frames.Done) -> int:

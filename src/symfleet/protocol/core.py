@@ -23,6 +23,7 @@ from symfleet.protocol.knowledge import CampaignKnowledge
 from symfleet.protocol.messages import Accepted, AnyMessage, PeerFailed
 from symfleet.protocol.outbox import Outbox
 from symfleet.protocol.peers import Peers
+from symfleet.protocol.ranges import plain
 from symfleet.protocol.setup import CoordinatorSetup, SourceSetup
 from symfleet.protocol.tokens import NO_TOKEN, TokenMint
 from symfleet.protocol.violations import Chronicle, RemoteViolation
@@ -185,7 +186,7 @@ class Core:
         by it. `reason`: the text of the error, with its four parts."""
         self.end(Ending(reason, exit_code, control=True))
         if self.setup.number > 0:
-            self.send(self.setup.root, PeerFailed(exit_code, *parts_of(reason)))
+            self.send(self.setup.root, PeerFailed(exit_code, *map(plain, parts_of(reason))))
 
     def end(self, ending: Ending) -> None:
         """Ask for the end. A control failure replaces an orderly end; otherwise the first wins,

@@ -149,9 +149,7 @@ class Intake:
     def _on_hello(self, worker: WorkerRecord, _: Header, hello: Hello) -> None:
         core, setup = self._core, self._core.setup
         if hello.version != setup.version:
-            if not worker.refused:
-                worker.refused = True
-                core.outbox.fault("quarantined_frames", FrameFault.VERSION)
+            core.outbox.fault("quarantined_frames", FrameFault.VERSION)
             reason = f"symfleet {hello.version} does not belong to symfleet {setup.version}"
             core.note("error", "worker_refused", worker=worker.name, why=reason)
             core.send(worker.rank, Refuse(reason))

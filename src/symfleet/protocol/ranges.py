@@ -39,6 +39,11 @@ Text = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z")]
 """Without NUL, which a server's text columns refuse."""
 
 
+def plain(text: str, most: int = 500) -> str:
+    """Return what somebody else wrote as a `Text` of bounded length."""
+    return text[:most].replace("\0", "?")
+
+
 def require_edges(edges: bytes) -> None:
     """Raise ValueError unless packed edges are whole numbers of 32 bits."""
     if len(edges) % 4:

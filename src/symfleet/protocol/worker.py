@@ -65,6 +65,7 @@ from symfleet.protocol.messages import (
     Work,
     WorkEntry,
 )
+from symfleet.protocol.ranges import plain
 from symfleet.protocol.result_frames import Settled
 from symfleet.protocol.setup import WorkerSetup
 from symfleet.protocol.timeline import Timeline
@@ -326,7 +327,7 @@ class Worker:
             return
         self._chronicle.note(self._now, f"refused: {reason}", header.token)
         self._emit(
-            Refused(reason[:500]),
+            Refused(plain(reason)),
             slot=header.slot,
             incarnation=header.incarnation,
             token=header.token,

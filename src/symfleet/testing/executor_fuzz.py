@@ -25,7 +25,7 @@ from typing import Final
 import msgspec
 
 from symfleet.engine import frames
-from symfleet.engine.dialogue import Dialogue, words_of
+from symfleet.engine.dialogue import Dialogue
 from symfleet.errors import DataError
 from symfleet.protocol.events import (
     ExecutorGone,
@@ -36,6 +36,7 @@ from symfleet.protocol.events import (
     WorkerEvent,
 )
 from symfleet.protocol.messages import Result
+from symfleet.protocol.ranges import plain
 from symfleet.testing.frame_fuzz_mutate import Spoilt, spoil_value
 from symfleet.testing.frame_fuzz_target import Report
 from symfleet.testing.worker_bench import WorkerBench
@@ -142,7 +143,7 @@ class _Life:
         try:
             events += talk.hear(data)
         except DataError as error:
-            events.append(self._end(talk, words_of(f"invalid answer: {error}")))
+            events.append(self._end(talk, plain(f"invalid answer: {error}")))
         if talk.failed:
             events.append(self._end(talk, "it cannot run here"))
         self._step(*events)
