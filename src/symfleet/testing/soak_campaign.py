@@ -130,6 +130,8 @@ class SoakCampaign:
         allowed = {0, 2} if striker.asked or striker.killed or self._standing.complete else set()
         if striker.killed:
             allowed.add(-signal.SIGKILL)
+        if striker.asked:  # before the launcher could listen, or when it had nothing left to do
+            allowed.add(-signal.SIGTERM)
         if striker.dear >= EPOCHS_WITHOUT_DECISION_MAX:
             allowed.add(int(ExitCode.INTEGRITY))
         if self._code not in allowed:
