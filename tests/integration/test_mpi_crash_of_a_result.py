@@ -21,7 +21,7 @@ from symfleet.testing.programs import ProgramCampaign
 from symfleet.types import input_id_of
 
 Share = Callable[..., ProgramCampaign]
-SECONDS = 0.2
+SECONDS = 0.15
 TWELVE = {f"seed{n:02}": b"%d" % n for n in range(12)}
 SLOTS = {1: 2, 2: 6}
 SHARES = {1: (2,), 2: (3, 3)}
@@ -141,7 +141,6 @@ class Shared:
         Shared("while receiving", "result.received", 0, again=True),
         Shared("while receiving", "result.received", 1, again=True),
         Shared("before the decision", "result.undecided", 1, again=True),
-        Shared("decided, not heard of", "peer.turn_answered", 1, again=False),
         Shared("decided, not published", "result.decided", 1, again=False),
     ],
     ids=str,
