@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import hypothesis
@@ -39,6 +40,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("long") is not None:
             item.add_marker(skip)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how much was done by tests that count it with `record_property`."""
+    sums: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, amount in report.user_properties:
+            if isinstance(amount, int):
+                sums[name] += amount
+    for name, amount in sums.items():
+        terminalreporter.write_line(f"{name}: {amount}")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -136,6 +137,11 @@ def chunks_of(seeds: range, size: int) -> Iterator[range]:
         yield range(first, min(first + size, seeds.stop))
 
 
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches all processes of a terminal; the first one says when to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def run_many(
     seeds: range,
     jobs: int,
@@ -146,7 +152,7 @@ def run_many(
     piece that is done and its summary, in any order; returns whether to go on."""
     total, pieces = Summary(), chunks_of(seeds, chunk)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    with ProcessPoolExecutor(jobs, context, _leave_interrupts) as pool:
         running: dict[Future[Summary], range] = {}
         going = True
         while True:
@@ -160,4 +166,5 @@ def run_many(
                 piece, summary = running.pop(one), one.result()
                 total.merge(summary)
                 going = told(piece, summary) and going
+            total.findings.sort(key=lambda finding: finding.seed)
             going = going and len(total.findings) < FINDINGS_MAX

@@ -99,8 +99,10 @@ class SimulatedWorker:
         if world.happens(draw, plan.clock_stalls, "clock stalls"):
             self._clock.stall(draw.random() * _STALL_S)
         events, self._inbox = self._inbox, []
-        self._carry_out(self.machine.handle(self._clock.now(), events))
-        self.machine.validate_state()
+        actions = self.machine.handle(self._clock.now(), events)
+        self._carry_out(actions)
+        if events or actions:
+            self.machine.validate_state()
         self._wake_in_time()
 
     def _carry_out(self, actions: Sequence[WorkerAction]) -> None:
