@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Protocol
 
 from symfleet.testing.frame_fuzz_mutate import Spoilt
@@ -96,12 +96,10 @@ class Report:
             frame = {} if spoilt is None else {"how": spoilt.how, "frame": spoilt.data[:4096].hex()}
             self.violations.append({"what": what, **frame, **more})
 
-    def add(self, other: Report) -> None:
-        """Join another report to this one."""
-        self.frames += other.frames
-        self.campaigns += other.campaigns
-        self.exceptions += other.exceptions
-        self.wrong += other.wrong
-        self.violations = (self.violations + other.violations)[:VIOLATIONS_MAX]
-        for name in ("ways", "kinds", "refused", "handled"):
-            getattr(self, name).update(getattr(other, name))
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: dict(value) if isinstance(value, Counter) else value
+            for name, value in named.items()
+        }
