@@ -32,6 +32,8 @@ LABELS: Final[Mapping[str, str]] = {
     "close.committed": "the epoch is closed, the process lives",
     "decide.applied": "a result, its children and counters stand in the transaction",
     "decide.committed": "the decision is durable, nobody has heard of it",
+    "generation.applied": "another program's generation stands in the transaction",
+    "generation.committed": "it has begun, no epoch of it was opened",
     "giveback.applied": "a release, deferral or blame stands in the transaction",
     "giveback.committed": "it is durable",
     "lease.applied": "leases stand in the transaction",

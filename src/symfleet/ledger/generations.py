@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from symfleet import crash
 from symfleet.ledger.contract import NewGeneration
 from symfleet.ledger.edges import Knowledge
 from symfleet.ledger.plan import outside_place
@@ -41,6 +42,7 @@ def begin(cursor: Cursor, standing: Standing, number: int, new: NewGeneration) -
     again = _take_corpus_again(cursor, standing, new.generation)
     standing.pending += again
     standing.changes += superseded + again
+    crash.point("generation.applied")
     return again
 
 

@@ -112,6 +112,7 @@ class RowLedger(RowReading, ABC):
         again = self._in_transaction(
             lambda cursor: generations.begin(cursor, self._standing, number, new)
         )
+        crash.point("generation.committed")
         self._campaign = read_campaign(self._connection, self._where)
         return again
 

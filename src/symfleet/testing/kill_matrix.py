@@ -35,7 +35,8 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.errors import SymfleetError
-from symfleet.testing.kill_scenes import ROOT, Keeping, Mischief, Result, Scene
+from symfleet.testing.kill_afterwards import Keeping, Retargeted
+from symfleet.testing.kill_scenes import ROOT, Mischief, Result, Scene
 from symfleet.testing.one_process import RankDied
 from symfleet.types import WorkState
 
@@ -161,7 +162,8 @@ def kinds(folder: Path) -> Sequence[Kind]:
     )
     poisoned = Kind("poison", folder, lambda place: Scene(place, mischief=_DEADLY))
     keeping = Kind("keeping", folder, lambda place: Keeping(place, alone.calm))
-    return alone, shared, poisoned, keeping
+    other = Kind("another program", folder, lambda place: Retargeted(place, alone.calm))
+    return alone, shared, poisoned, keeping, other
 
 
 _PAUSING: Final = Mischief(pausing=5)

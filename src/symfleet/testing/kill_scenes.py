@@ -16,29 +16,17 @@ import random
 import shutil
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from symfleet.clock import SystemClock
-from symfleet.config.ledger_address import SQLITE
 from symfleet.config.model import Advanced, CampaignConfig, Output, Resources, Stop, Target
 from symfleet.corpus.inbox import RearmPoison, drop_command, drop_input
-from symfleet.corpus.transfer import export_corpus
-from symfleet.ledger.audit import audit_all
-from symfleet.ledger.backup import back_up
-from symfleet.ledger.copying import copy_store
-from symfleet.ledger.database import LEDGER_NAME, connect_reader
-from symfleet.ledger.moving import COPY_NAME, Move, is_moving, move
-from symfleet.ledger.opener import OwnerRequest, has_ledger
-from symfleet.ledger.owner_lock import Holder, acquire
-from symfleet.ledger.places import own_ledger
+from symfleet.ledger.contract import LedgerReader
+from symfleet.ledger.opener import has_ledger
 from symfleet.ledger.reserve import RESERVE_NAME
-from symfleet.ledger.row_reading import read_campaign
-from symfleet.ledger.sqlite_tables import SqliteCopy, open_tables
 from symfleet.protocol.events import (
     ExecutionDone,
     ExecutorGone,
@@ -178,7 +166,7 @@ class Scene:
             return ["the ledger is gone"] if self._decided else []
         with open_reader(self.out) as reader:
             wrong = [f"{found.what}: {found.row}: {found.detail}" for found in reader.audit()]
-            decided = decided_inputs(reader)
+            decided = self._decided_in(reader)
             known = set(reader.corpus())
         if self._decided - decided:
             wrong.append(f"decided and lost: {sorted(self._decided - decided)}")
@@ -189,6 +177,9 @@ class Scene:
         if unknown:
             wrong.append(f"published, but not decided: {sorted(unknown)}")
         return wrong
+
+    def _decided_in(self, reader: LedgerReader) -> frozenset[str]:
+        return decided_inputs(reader)
 
     def _spoilt(self, name: str) -> bool:
         return (self.out / "corpus" / name[:2] / name).read_bytes() == SPOILT
@@ -312,65 +303,3 @@ def spoil(out: Path, data: bytes) -> None:
     path = out / "corpus" / digest[:2] / digest
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(SPOILT)
-
-
-class Keeping(Scene):
-    """A finished campaign, with which people do things: exports, a backup, a move of its ledger."""
-
-    def __init__(self, folder: Path, finished: Scene) -> None:
-        """`finished`: a campaign that has ended; it is copied."""
-        super().__init__(folder)
-        self._finished = finished
-
-    def make(self) -> None:
-        """Take a copy."""
-        self.take(self._finished)
-
-    def live(self) -> int:
-        """Export, back up, move the ledger to a copy of itself; each that is not done yet."""
-        with open_reader(self.out) if not is_moving(self.out) else nullcontext() as reader:
-            if reader is not None:
-                export_corpus(reader, self.folder / "exported")
-        if not is_moving(self.out) and not (self.folder / "backup.db").exists():
-            back_up(self.out, self.folder / "backup.db", _quiet)
-        request = OwnerRequest("here", os.getpid(), lock_wait_s=5.0, reserve_bytes=65_536)
-        if not (self.folder / "moved").exists():
-            self._move(request)
-            (self.folder / "moved").touch()
-        own_ledger(self.out, request, SystemClock()).close()
-        return 0
-
-    def _move(self, request: OwnerRequest) -> None:
-        """Put a copy of the ledger in its place, as a move to another store of this kind would."""
-        clock = SystemClock()
-        ledger = own_ledger(self.out, request, clock)
-        campaign = ledger.status().campaign.campaign
-        ledger.close()
-        holder = Holder(request.host, request.pid, 0, clock.wall())
-        with closing(acquire(self.out, holder, clock, request.lock_wait_s)):
-            with (
-                closing(open_tables(self.out / LEDGER_NAME)) as source,
-                closing(SqliteCopy(self.out / COPY_NAME)) as target,
-            ):
-                copy_store(source, target, self.out, _quiet)
-            move(self.out, Move(SQLITE, campaign))
-
-    def look(self) -> list[str]:
-        """Return what is wrong now. Names are missing while the ledger moves: an owner makes the
-        end, and then it must be the same campaign."""
-        wrong = [] if is_moving(self.out) else super().look()
-        if (self.folder / "backup.db").exists():
-            with closing(connect_reader(self.folder / "backup.db")) as backup:
-                campaign = read_campaign(backup, "backup.db").campaign
-                wrong += [f"backup: {found.what}" for found in audit_all(backup, campaign)]
-        return wrong
-
-    def result(self) -> Result:
-        """Return what the campaign is, and what was exported."""
-        result = super().result()
-        exported = {f"exported/{path.name}" for path in (self.folder / "exported").iterdir()}
-        return replace(result, files=result.files | exported)
-
-
-def _quiet(_line: str) -> None:
-    """Tell nobody."""
