@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+import msgspec
 import pytest
 
-from symfleet.protocol.events import Finish, GiveUpRank, Publish, RankLost, StopRequested
+from symfleet.protocol.events import (
+    Finish,
+    FrameReceived,
+    GiveUpRank,
+    Publish,
+    RankLost,
+    StopRequested,
+    TurnRefused,
+)
 from symfleet.protocol.fleet import WorkerPhase
 from symfleet.protocol.knowledge import unpack
 from symfleet.protocol.messages import (
@@ -370,6 +379,37 @@ def test_a_peer_without_its_root_leaves_and_lets_its_workers_go(how: str) -> Non
 
 
 # ---- who may say what ---------------------------------------------------------------------------
+
+
+@pytest.mark.guarantee("L2")
+def test_a_peer_that_says_closed_before_the_end_is_not_believed() -> None:
+    """It may hold leases, which nobody would take over from a closed one."""
+    bench = root_bench()
+    bench.turn(bench.frame(Closed(1, 1, (), faulty=False), rank=PEER, slot=None))
+    assert bench.faults() == {"quarantined_frames": {"sender": 1}}
+    turn = bench.turn(RankLost(PEER))
+    assert [op for op in turn.operations if isinstance(op, TakeOver)] == [TakeOver(1)]
+
+
+@pytest.mark.guarantee("D8")
+def test_what_the_owner_sets_aside_counts_for_the_verdict() -> None:
+    bench = root_bench()
+    bench.turn(TurnRefused(PEER, "it has the number 7 after 3"))
+    assert bench.faults() == {"quarantined_frames": {"turn": 1}}
+    assert bench.core.outbox.count("quarantined_frames") == 1
+
+
+@pytest.mark.guarantee("D8")
+@pytest.mark.parametrize(
+    "news", [{"edges": b"abc"}, {"changes": -2}, {"pending": -1}, {"last_artefact": 2**63}]
+)
+def test_news_that_nobody_can_store_are_a_bad_body(news: dict[str, object]) -> None:
+    bench = root_bench()
+    sound = News(1, 1, 1, 1, 0, b"", 1, 1, 0, 1, 1, 1, 0, "", faulty=False)
+    body = {"t": "news", **msgspec.structs.asdict(sound), **news}
+    frame = bench.codecs[PEER].seal_as(News, body)
+    bench.turn(FrameReceived(PEER, frame))
+    assert bench.faults() == {"quarantined_frames": {"body": 1}}
 
 
 def test_only_the_root_ends_adopts_and_asks_for_votes() -> None:

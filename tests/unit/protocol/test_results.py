@@ -405,3 +405,13 @@ def test_five_failures_without_a_success_pause_the_host() -> None:
 def test_children_digest_is_that_of_the_concatenation() -> None:
     digests = [InputId("a" * 64), InputId("b" * 64)]
     assert children_digest(digests) == hashlib.sha256(b"a" * 64 + b"b" * 64).hexdigest()
+
+
+@pytest.mark.guarantee("A6")
+def test_a_result_that_announces_more_parts_than_there_can_be_is_malformed_at_once() -> None:
+    bench = CoordinatorBench()
+    (work,) = bench.first_work(0)
+    items = tuple(bench.execute(work))
+    huge = Result(items, 2**40, "")
+    bench.turn(bench.frame(huge, rank=work.rank, slot=work.slot, token=work.token))
+    assert bench.faults() == {"quarantined_results": {"malformed": 1}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from symfleet.protocol.events import (
@@ -10,6 +11,7 @@ from symfleet.protocol.events import (
     ExecutorFailed,
     ExecutorGone,
     ExecutorProgress,
+    FrameReceived,
     KillExecutor,
     Leave,
     RankLost,
@@ -521,3 +523,30 @@ def test_a_silent_coordinator_that_speaks_again_keeps_its_worker() -> None:
 def test_the_loss_of_the_root_ends_a_worker_of_any_coordinator() -> None:
     (leave,) = [a for a in served(FIRST).step(RankLost(ROOT)) if isinstance(a, Leave)]
     assert leave.exit_code == 69
+
+
+@pytest.mark.guarantee("A6")
+def test_a_bundle_whose_results_fill_a_frame_ends_early_and_the_rest_goes_back() -> None:
+    bench = up(prefetch=0)
+    data = [PROGRAM.data(node) for node in range(6)]
+    token, work = bench.work(*data)
+    bench.step(work)
+    for one in data:
+        if results(bench):
+            break
+        many = msgspec.structs.replace(done(bench, one).result, edges=bytes(600_000))
+        bench.step(ExecutionDone(0, many))
+    (answer,) = results(bench)
+    kinds = [type(item) for item in answer.items]
+    assert kinds == [Executed] * 2 + [NotRun] * 4
+    assert len(bench.codec.seal(answer, slot=0, token=token)) <= bench.knobs.frame_bytes
+
+
+def test_a_worker_refuses_work_in_words_that_may_travel() -> None:
+    bench = up()
+    body = {"t": "work", "items": (), "a\0b": 1}
+    token = DispatchToken("5" * 64)
+    frame = bench.codec.seal_as(Work, body, slot=0, incarnation=bench.lives[0], token=token)
+    bench.step(FrameReceived(0, frame))
+    (refused,) = [message for _, message in bench.said() if isinstance(message, Refused)]
+    assert "\0" not in refused.reason
