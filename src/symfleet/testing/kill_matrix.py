@@ -1,6 +1,6 @@
 """The kill matrix: a process is killed at every crash point, and what comes afterwards is judged.
 
-    python -m symfleet.testing.kill_matrix [--turn N | --pairs] [--only WORDS]
+    python -m symfleet.testing.kill_matrix [--turn N | --pairs | --count] [--only WORDS]
 
 Theory of operation. A first life of each scene (`kill_scenes`) only counts: it tells which points
 are passed where, and how often. A *case* is one of these passages, up to the third in a role: a
@@ -92,6 +92,8 @@ class Report:
     """Label -> how often somebody died there."""
     passed: list[str] = field(default_factory=list)
     """Labels that were passed by a life that counted."""
+    to_die: list[str] = field(default_factory=list)
+    """Labels that some case has."""
     violations: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -252,6 +254,7 @@ class Matrix:
         passed = {label for kind in self.kinds.values() for _, label in kind.profile}
         passed |= {label for kind in self.kinds.values() for label in kind.recovery}
         self.report.passed = sorted(passed)
+        self.report.to_die = sorted({case.label for case in self.cases})
         self._hits: Counter[str] = Counter()
 
     def turn(self, turn: int) -> list[Case]:
@@ -321,9 +324,15 @@ class Matrix:
 
 
 def run(
-    folder: Path, tell: Callable[[str], None], *, turn: int | None = None, only: str = ""
+    folder: Path,
+    tell: Callable[[str], None],
+    *,
+    turn: int | None = None,
+    only: str = "",
+    part: tuple[int, int] = (0, 1),
 ) -> Report:
-    """Run one turn of the matrix below an empty folder; all pairs without one."""
+    """Run one turn of the matrix below an empty folder; all pairs without one. `part`: which one
+    (from 0) of how many; of no parts there is none, and points are counted only."""
     began = time.monotonic()
     first = Scene(folder / "first")
     for scene in (first, Keeping(folder / "first-kept", first)):
@@ -332,7 +341,7 @@ def run(
     matrix = Matrix(folder, tell)
     cases = matrix.cases if turn is None else matrix.turn(turn)
     for number, case in enumerate(cases, turn or 0):
-        if only in str(case):
+        if only in str(case) and part[1] and number % part[1] == part[0]:
             matrix.run(case, number, pairs=turn is None)
     matrix.report.seconds = round(time.monotonic() - began, 3)
     return matrix.report
@@ -351,12 +360,16 @@ def main() -> int:
     """Print the report; exit with 1 when anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--turn", type=int, default=0, help="which turn")
+    parser.add_argument("--count", action="store_true", help="only say what would be passed")
+    parser.add_argument("--part", default="0/1", help="which part of how many, from 0")
     parser.add_argument("--pairs", action="store_true", help="everything")
     parser.add_argument("--only", default="", help="words that a case must hold")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="symfleet-kills-", dir=in_memory()) as name:
         turn = None if options.pairs else options.turn
-        report = run(Path(name), _tell, turn=turn, only=options.only)
+        which, _, many = ("0/0" if options.count else options.part).partition("/")
+        part = (int(which), int(many))
+        report = run(Path(name), _tell, turn=turn, only=options.only, part=part)
     sys.stdout.write(json.dumps(asdict(report)) + "\n")
     return int(bool(report.violations))
 
