@@ -41,7 +41,7 @@ _GAP_SHARE: Final = 0.2
 _LEFT_S: Final = 10.0
 _VERIFY_S: Final = 900.0
 _STUCK_S: Final = 120.0
-"""Without a decision for so long the campaign is stuck, however often it is struck."""
+"""Without a decision for so long, since its epoch was last struck, a campaign is stuck."""
 _SLOTS_OF_WORKER: Final = 2
 _NEW: Final = Standing(decided=0, open=1, suspects=0, reason=None, epochs=0)
 _CODES: Final = (0, 2)
@@ -205,6 +205,8 @@ class SoakCampaign:
         )
         story.recorder.fault(record)
         self._struck.append(record)
+        if card.ends_epoch:
+            self._progress = (self._progress[0], time.monotonic())
 
     # ---- judging -----------------------------------------------------------------------------
 
