@@ -465,3 +465,13 @@ def test_counted_and_given_back_work_through_the_service() -> None:
     released = remote.run([Release(lease.work_id, lease.token, "given_back")])
     assert released is not None
     assert released.pending == 1
+
+
+@pytest.mark.guarantee("D8")
+def test_an_answer_that_nobody_waits_for_is_the_machines_to_count() -> None:
+    site = Site()
+    remote = site.remote(1)
+    assert remote.run([inputs(b"a")]) is not None
+    late = site.codec(0).seal(TurnAnswer(1, 0, 1, b"late"))
+    events = [FrameReceived(0, frame) for frame in (late, late[:-1] + b"!", late[:90])]
+    assert remote.arrived(events) == events

@@ -53,6 +53,7 @@ class OwnLedger:
                     raise RootGone
                 case FrameReceived(rank, data) if rank == ROOT_RANK and kind_of(data) is TurnAnswer:
                     require_wanted(self._codec, data)
+                    rest.append(event)  # nobody waits for it: the machine counts it (D8)
                 case _:
                     rest.append(event)
         return rest
