@@ -18,7 +18,7 @@ from symfleet.corpus.layout import sink_folder
 from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
 from symfleet.ledger.database import LEDGER_NAME
-from symfleet.ledger.opener import OwnerRequest, has_ledger
+from symfleet.ledger.opener import OwnerRequest, check_at_rest, has_ledger
 from symfleet.ledger.owner_lock import LOCK_NAME, Holder, acquire
 from symfleet.ledger.places import make_ready, own_ledger, read_ledger
 from symfleet.ledger.postgres_address import ADDRESS_NAME
@@ -160,6 +160,8 @@ def prepare_ledger(out: Path, ledger: str, *, accept_older: bool) -> None:
 
     Raises BusyError when a job works on it, UserError when `ledger` is of another kind."""
     if has_ledger(out):
+        if not is_owned(out):
+            check_at_rest(out)  # SQLite would only say that something is malformed
         request = _request(secrets.token_hex(8) if accept_older else None)
         make_ready(out, request, SystemClock(), ledger)
 
