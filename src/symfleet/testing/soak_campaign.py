@@ -39,6 +39,8 @@ _MARK_S: Final = 1.0
 _GAP_SHARE: Final = 0.2
 """Of the time between two faults is left between them at least, when some have waited."""
 _LEFT_S: Final = 10.0
+_AGAIN_S: Final = 0.1
+"""Between two looks for a victim that is not there."""
 _VERIFY_S: Final = 900.0
 _STUCK_S: Final = 120.0
 """Without a decision for so long, since its epoch was last struck, a campaign is stuck."""
@@ -178,6 +180,7 @@ class SoakCampaign:
         struck = self._striker.strike(sparing=sparing)
         if struck is None:
             self._waited.add(len(self._struck))
+            self._gap_until = time.monotonic() + _AGAIN_S
         else:
             self._note(struck)
 
