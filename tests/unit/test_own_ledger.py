@@ -66,7 +66,7 @@ def test_what_the_root_says_reaches_the_machine_unless_it_wants_no_more() -> Non
     beat = FrameReceived(0, ROOT.seal(Beat()))
     stray = FrameReceived(0, ROOT.seal(TurnAnswer(4, 0, 1, b"")))
     lost: CoordinatorEvent = RankLost(3)
-    assert ledger.arrived([beat, stray, lost]) == [beat, lost]
+    assert ledger.arrived([beat, stray, lost]) == [beat, stray, lost], "it counts what is astray"
     with pytest.raises(RootGone):
         ledger.arrived([FrameReceived(0, ROOT.seal(NEVER_AGAIN))])
     with pytest.raises(RootGone):
