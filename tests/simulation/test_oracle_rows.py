@@ -20,6 +20,7 @@ from symfleet.protocol.operations import (
     Counted,
     CountFaults,
     Failed,
+    RecordAck,
     Release,
     TakeOver,
     TurnAnswers,
@@ -274,6 +275,18 @@ def test_a_fault_that_is_not_counted() -> None:
     bench.ledger._tables.faults.clear()
     with breaks("D8"):
         bench.final(0)
+
+
+def test_a_worker_that_is_neither_acknowledged_nor_named() -> None:
+    bench = finished()
+    bench.turn(RecordAck(0, 1, 2, ("worker 2 on host, process 7",), 1.0))
+    bench.oracle.stopped.add(1)
+    bench.oracle.check_acknowledged([1, 2])
+    with breaks("Q4"):
+        bench.oracle.check_acknowledged([1, 2, 3])
+    bench.turn(RecordAck(0, 1, 2, (), 1.0))
+    with breaks("Q4"):
+        bench.oracle.check_acknowledged([1])
 
 
 def test_an_edge_that_no_replay_of_the_corpus_covers() -> None:

@@ -9,7 +9,7 @@ campaign ends with, whatever happened on the way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from symfleet.ledger.edges import unpack_edges
@@ -65,6 +65,8 @@ class Oracle:
         """The decision of each decided item."""
         self.acks: dict[int, RecordAck] = {}
         """Of this epoch, by coordinator."""
+        self.stopped: set[int] = set()
+        """Workers of this epoch that said that nothing of them is left running."""
         self._numbers: dict[WorkId, int] = {}
         self._delivered: dict[tuple[WorkId, Epoch, int], DispatchToken] = {}
         self._ran_under: set[tuple[WorkId, Epoch, int]] = set()
@@ -183,11 +185,24 @@ class Oracle:
     def open_epoch(self, opening: EpochOpening, ledger: MemoryLedger) -> None:
         """A new epoch is open: what is durable is what the ledger says."""
         self.acks.clear()
+        self.stopped.clear()
         self._closed = False
         self.rows.open_epoch(opening)
         numbers = {row.work_id: row.number for row in ledger.decisions()}
         assert numbers == self._numbers, "C8: decisions were lost or came from nowhere"
         self.check(ledger)
+
+    def check_acknowledged(self, workers: Iterable[int]) -> None:
+        """Q4: at the end each worker has acknowledged, or is named."""
+        named = {name for ack in self.acks.values() for name in ack.missing}
+        for rank in workers:
+            told = rank in self.stopped or any(
+                name == f"worker {rank}" or name.startswith(f"worker {rank} ") for name in named
+            )
+            assert told, f"Q4: worker {rank} neither acknowledged the end nor is named"
+        for ack in self.acks.values():
+            whole = ack.acknowledged == ack.total
+            assert whole or ack.missing, "Q4: slots are missing, and nobody is named"
 
     def check(self, ledger: MemoryLedger) -> None:
         """The store agrees with the ground truth, row by row and sum by sum."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.protocol.codec import FrameFault
 from symfleet.protocol.operations import (
     Admit,
     Admitted,
@@ -51,6 +52,7 @@ from symfleet.types import (
 _NOBODY: Final = -1
 _NO_FENCE: Final = Fence(0)
 _ROWS_MAX: Final = 10**6
+_DAMAGED: Final = (FrameFault.SHORT, FrameFault.MAGIC, FrameFault.LENGTH, FrameFault.CHECKSUM)
 _OPEN: Final = (WorkState.PENDING, WorkState.LEASED, WorkState.DEFERRED)
 
 
@@ -91,6 +93,11 @@ class TrueRows:
         self._changes = 0
         self._unsynced: list[list[Callable[[], None]]] = []
         """How to take back each turn that a power cut may take back, newest last."""
+
+    @property
+    def damaged_frames(self) -> int:
+        """How many frames were counted as no frames at all."""
+        return sum(self.faults["quarantined_frames", fault] for fault in _DAMAGED)
 
     # ---- a turn ---------------------------------------------------------------------------------
 

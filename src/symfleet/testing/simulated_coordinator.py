@@ -149,10 +149,11 @@ class SimulatedCoordinator:
         events, drained = self._intake()
         if self.is_root:
             world.dismissed.update(e.rank for e in events if isinstance(e, RankLost))
-        self.damaged_seen += sum(
-            isinstance(event, FrameReceived) and event.data in world.network.damaged
-            for event in events
-        )
+        if not self.machine.finished:
+            self.damaged_seen += sum(
+                isinstance(event, FrameReceived) and event.data in world.network.damaged
+                for event in events
+            )
         operations = self.machine.begin_turn(self._clock.now(), events, drained=drained)
         self._moved = bool(events or operations)
         self._crash_point()

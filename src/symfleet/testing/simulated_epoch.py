@@ -32,12 +32,18 @@ class Shape:
     direct: bool = False
     """Whether coordinators that are not the root have connections of their own to the ledger."""
     keep: Keep = Keep.ALL
+    wall_us_max: int = 200_000
+    """How long executions take; short ones travel in bundles."""
+    bulk: int = 0
+    """Bytes of padding in each input; large results travel in parts."""
 
     @property
     def name(self) -> str:
         """How it is told of."""
         late = f", {len(self.late)} late" if self.late else ""
         way = ", direct" if self.direct else ""
+        way += f", {self.bulk >> 10} KiB inputs" if self.bulk else ""
+        way += f", {self.wall_us_max} us" if self.wall_us_max < 10_000 else ""
         return (
             f"{self.coordinators} coordinators, {self.workers} x {self.slots} slots, "
             f"prefetch {self.prefetch}, {self.size} nodes, keep {self.keep}{late}{way}"

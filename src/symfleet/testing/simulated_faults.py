@@ -23,6 +23,7 @@ from typing import Final
 from symfleet.testing.fault_plan import FaultPlan
 
 _AGAIN_STEPS_MAX: Final = 12
+_SILENCING: Final = ("root", "peer", "turn stalls", "partition", "clock stalls", "launch")
 
 
 class SimulatedFaults:
@@ -45,6 +46,11 @@ class SimulatedFaults:
         self._told = told
         self._skip = frozenset(plan.skip)
         self._again: dict[str, int] = {}
+
+    @property
+    def has_silenced(self) -> bool:
+        """Whether a coordinator may have been kept from counting what it had taken."""
+        return any(word in fault for fault in self.injected for word in _SILENCING)
 
     def spend(self, fault: str) -> bool:
         """Take one fault from the budget; False when it does not happen."""

@@ -19,7 +19,7 @@ from symfleet.protocol.events import (
     WorkerAction,
     WorkerEvent,
 )
-from symfleet.protocol.messages import Started
+from symfleet.protocol.messages import Started, StopAck
 from symfleet.protocol.setup import WorkerSetup
 from symfleet.protocol.worker import Worker
 from symfleet.testing.simulated_clock import ProcessClock
@@ -133,6 +133,8 @@ class SimulatedWorker:
                 assert_never(action)
 
     def _send(self, rank: int, frame: bytes) -> None:
+        if kind_of(frame) is StopAck:
+            self._world.oracle.stopped.add(self.rank)
         token = frame[_TOKEN]
         if token != _NO_TOKEN:
             name = DispatchToken(token.hex())

@@ -46,7 +46,7 @@ __all__ = ["Broken", "Outcome", "Simulation", "Stuck", "simulate"]
 
 _EVENTS_MAX: Final = 400_000
 _EPOCHS_MAX: Final = 60
-_CALM_S_MAX: Final = 3600.0
+_CALM_S_MAX: Final = 1200.0
 """Virtual seconds from the last fault to the end."""
 _RESTART_S: Final = 1.5
 _LOST_SEEN_S: Final = 0.05
@@ -69,12 +69,10 @@ class Simulation:
         self.plan = plan
         self.draw = random.Random(f"simulation {seed}")
         self.knobs = knobs or Knobs(
-            prefetch=self.shape.prefetch, hard_limit_s=20.0, shutdown_grace_s=20.0
+            prefetch=self.shape.prefetch, hard_limit_s=20.0, shutdown_grace_s=20.0, frame_mib=2
         )
         self.clock = FakeClock()
-        novel = self.shape.keep is Keep.NOVEL
-        classes = max(1, self.shape.size // _CLASSES) if novel else 0
-        self.program = SyntheticProgram(self.shape.size, seed, classes=classes)
+        self.program = self._program(seed)
         self.oracle = Oracle(self.program, self.shape.keep)
         self.history = History(tell)
         self.published: set[InputId] = set()
@@ -107,6 +105,13 @@ class Simulation:
         row = CampaignRow(CAMPAIGN, "00" * 8, 0.0, self.shape.keep, GENERATION, key, "")
         self.ledger = SimulatedLedger(row, self.clock)
         self.network = self._new_network()
+
+    def _program(self, seed: int) -> SyntheticProgram:
+        shape = self.shape
+        classes = max(1, shape.size // _CLASSES) if shape.keep is Keep.NOVEL else 0
+        return SyntheticProgram(
+            shape.size, seed, bulk=shape.bulk, classes=classes, wall_us_max=shape.wall_us_max
+        )
 
     @property
     def now(self) -> float:
@@ -145,6 +150,7 @@ class Simulation:
         except Exception as error:  # the border of every simulated process
             raise Broken(f"{type(error).__name__}: {error}") from error
         self.oracle.final(self.ledger, self.seeds.nodes, self.published)
+        self._check_damaged()
         view = self.root.machine.view()
         faults = self.faults
         return Outcome(
@@ -161,6 +167,14 @@ class Simulation:
             idle_window_s=view.idle_window_s,
             trace=self.history.digest,
         )
+
+    def _check_damaged(self) -> None:
+        """D8: each damaged frame that a coordinator took is counted, if its counts came through."""
+        if self._epochs > 1 or self.faults.has_silenced:
+            return
+        taken = sum(coordinator.damaged_seen for coordinator in self._coordinators.values())
+        counted = self.oracle.rows.damaged_frames
+        assert taken == counted, f"D8: {taken} damaged frames were taken, {counted} were counted"
 
     def _step(self) -> None:
         """Let the next thing happen."""
@@ -296,6 +310,7 @@ class Simulation:
         if finish.reason == "quiescent":
             poisoned = self.ledger.work_rows(WorkState.POISONED, 1000)
             self.seeds.check_quiescent()
+            self.oracle.check_acknowledged(self._workers)
             if not poisoned and not self.seeds.unconfirmed:
                 self._done = finish
                 return

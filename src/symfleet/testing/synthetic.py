@@ -28,12 +28,13 @@ def _word(*parts: object) -> int:
 @dataclass(frozen=True, slots=True)
 class SyntheticProgram:
     """`size` nodes; `seed` chooses the edges between them; `bulk` bytes pad each input; `classes`:
-    see above, 0 for none."""
+    see above, 0 for none. An execution takes up to `wall_us_max` more than a millisecond."""
 
     size: int
     seed: int = 0
     bulk: int = 0
     classes: int = 0
+    wall_us_max: int = 200_000
 
     def data(self, node: int) -> bytes:
         """Return the input of a node."""
@@ -97,7 +98,7 @@ class SyntheticProgram:
             solved={"scan": len(children)},
             executions=1 + len(children),
             solver_us=100,
-            wall_us=1000 + _word("cost", self.seed, node) % 200_000,
+            wall_us=1000 + _word("cost", self.seed, node) % self.wall_us_max,
             cpu_us=900,
             rss_kib_max=1024,
         )
