@@ -115,7 +115,7 @@ def _explain_lines(explained: Explained) -> Iterator[str]:
     yield f"  default    {explained.default}"
     yield f"  allowed    {explained.allowed}"
     if explained.belongs_to_campaign:
-        yield "  It belongs to the campaign: a resume cannot change it."
+        yield "  It belongs to the campaign: a resume changes it with --accept-new-target only."
 
 
 def register(app: App, _: Invocation) -> None:

@@ -21,7 +21,7 @@ explain KEY` tells what stands here.
 A bare number is in the setting's own unit; options, variables and texts in TOML may carry another
 one: `90s`, `5m`, `2h`, `250ms`, `512M`, `2GiB`. Switches take `--x` and `--no-x`. A value out of
 range is refused, never bent. Settings marked ● belong to the campaign, because they change what an
-execution yields: `resume` refuses another value.
+execution yields: `resume` refuses another value without `--accept-new-target`.
 """
 
 _GROUP_TEXTS: Final = {
