@@ -11,6 +11,7 @@ import argparse
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -41,7 +42,7 @@ def hunted(name: str, start: int, seeds: int) -> Row:
     where = f"simulation, {mutant.seen.scene}"
     if catch is None:
         return row(mutant, where, None, f"survived {seeds} seeds", took)
-    after = f"seed {catch.seed}, the {catch.seeds}."
+    after = f"seed {catch.seed}, {catch.seeds} tried"
     return row(mutant, where, f"{catch.check}: {catch.said}", after, took)
 
 
@@ -63,12 +64,13 @@ def tried(names: Sequence[str]) -> Iterator[Row]:
 
 def row(mutant: Mutant, where: str, seen: str | None, after: str, seconds: float) -> Row:
     """Return what the record says of one."""
+    told = None if seen is None else re.sub(r"(?<!\S)/\S+", "<path>", seen)
     return {
         "mutant": mutant.name,
         "guarantee": mutant.guarantee,
         "broken": mutant.broken,
         "where": where,
-        "seen": seen,
+        "seen": told,
         "after": after,
         "seconds": seconds,
     }
@@ -120,10 +122,17 @@ _TABLE: Final = (
 
 
 def _line(one: Row) -> str:
-    seen = "**survived**" if one["seen"] is None else f"{one['where']}: {one['seen']}"
-    words = (one["broken"], seen[:220])
-    broken, told = (word.replace("|", "/").replace("<", "&lt;") for word in words)
+    seen = "**survived**" if one["seen"] is None else f"{one['where']}: {_short(one)}"
+    broken, told = (word.replace("|", "/").replace("<", "&lt;") for word in (one["broken"], seen))
     return f"| `{one['mutant']}` | {one['guarantee']} | {broken} | {told} | {one['after']} |"
+
+
+def _short(one: Row) -> str:
+    """Return the test that failed, or the words of the campaign."""
+    seen = str(one["seen"])
+    if one["where"].startswith("tests"):
+        return f"`{seen.partition(': ')[0].partition('[')[0]}`"
+    return seen if len(seen) <= 120 else seen[:120] + " ..."
 
 
 def main() -> int:

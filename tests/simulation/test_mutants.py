@@ -73,6 +73,9 @@ def test_the_catalogue_is_wide_and_each_mutant_says_what_it_breaks() -> None:
     assert all(f"| {mutant.guarantee} |" in promises for mutant in CATALOGUE)
     assert {mutant.guarantee[0] for mutant in CATALOGUE} == set("DJLACQ")
     assert all(len(area) >= 5 for area in AREAS.values())
+    page = (ROOT / "docs" / "reference" / "mutants.md").read_text()
+    missing = [mutant.name for mutant in CATALOGUE if f"| `{mutant.name}` |" not in page]
+    assert not missing, f"python -m benchmarks.mutants writes the page anew: {missing}"
 
 
 @pytest.mark.parametrize("mutant", CATALOGUE, ids=lambda mutant: mutant.name)
