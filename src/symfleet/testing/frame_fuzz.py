@@ -35,6 +35,7 @@ FRAMES_A_LOOK: Final = 10
 NOTHING: Final = b""
 """The frame that does nothing but count, so that receiver and model have as much to write."""
 _ODD_SHARE: Final = 0.3
+_REPLAYED_SHARE: Final = 0.05
 
 Make = Callable[[], Target]
 TARGETS: Final[Mapping[str, Make]] = {
@@ -168,6 +169,10 @@ class Storm:
         return bool(reading.refused) or reading.rank != arrival.rank
 
     def _forgery(self, judged: Target, sound: Sequence[Arrival]) -> tuple[Arrival, Spoilt]:
+        if self._draw.random() < _REPLAYED_SHARE:
+            # What is recorded grows older until the next look: it may be over by now.
+            replayed = self._draw.choice(sound)
+            return replayed, Spoilt("replayed", replayed.data)
         odd = judged.odd(self._draw) if self._draw.random() < _ODD_SHARE else None
         if odd is not None:
             return odd, Spoilt("inside", odd.data)
