@@ -7,14 +7,15 @@ and counted: a full disk must not end a campaign through its log.
 from __future__ import annotations
 
 import contextlib
+import datetime
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from symfleet.clock import Clock, SystemClock
 from symfleet.corpus.durable import make_folder
-
-if TYPE_CHECKING:
-    from structlog.typing import FilteringBoundLogger
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -70,24 +71,44 @@ class CappedFile:
         return self._path.with_name(f"{self._path.name}.{number}")
 
 
-def open_log(
-    out: Path, name: str, *, level: str, bytes_max: int, files_max: int, epoch: int
-) -> FilteringBoundLogger:
-    """Return the logger of this process, writing OUT/logs/<name>.jsonl."""
-    import structlog
+class JsonLog:
+    """One JSON object a line. It is written by hand: a logging library takes longer to load than a
+    coordinator may stand still, and the first line is written when something has just gone
+    wrong."""
 
+    def __init__(
+        self, sink: CappedFile, level: str, bound: Mapping[str, object], clock: Clock
+    ) -> None:
+        """Lines below `level` are left out; each line says what is `bound`, too."""
+        self._sink = sink
+        self._least = _LEVELS[level]
+        self._bound = dict(bound)
+        self._clock = clock
+
+    def write(self, level: str, event: str, detail: Mapping[str, object]) -> None:
+        """Write a line."""
+        if _LEVELS[level] < self._least:
+            return
+        now = datetime.datetime.fromtimestamp(self._clock.wall(), datetime.UTC)
+        timestamp = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
+        told = {"event": event, "level": level, "timestamp": timestamp}
+        line = json.dumps({**self._bound, **detail, **told}, default=repr)
+        self._sink.write(line + "\n")
+
+
+def open_log(
+    out: Path,
+    name: str,
+    *,
+    level: str,
+    bytes_max: int,
+    files_max: int,
+    epoch: int,
+    clock: Clock | None = None,
+) -> JsonLog:
+    """Return the log of this process, OUT/logs/<name>.jsonl."""
     folder = out / "logs"
-    make_folder(folder)
+    make_folder(folder, durable=False)
     sink = CappedFile(folder / f"{name}.jsonl", bytes_max, files_max)
-    logger: FilteringBoundLogger = structlog.wrap_logger(
-        structlog.WriteLogger(sink),  # type: ignore[arg-type]
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(default=repr),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        cache_logger_on_first_use=True,
-    ).bind(process=name, pid=os.getpid(), epoch=epoch)
-    return logger
+    bound = {"process": name, "pid": os.getpid(), "epoch": epoch}
+    return JsonLog(sink, level, bound, clock or SystemClock())
