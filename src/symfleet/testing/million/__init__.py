@@ -1,0 +1,1 @@
+"""A campaign with very many records, and how long things take with it."""
