@@ -10,6 +10,7 @@ from symfleet.protocol.messages import Accepted, Executed, Progress, Result, Sta
 from symfleet.protocol.operations import Claim, Decide, Defer, Release
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import CoordinatorBench, Turn
+from symfleet.testing.ledgers import packed
 from symfleet.types import DispatchToken, WorkState
 
 OTHER = DispatchToken("5" * 64)
@@ -177,6 +178,20 @@ def test_stale_and_unowned_messages_change_nothing_but_counters() -> None:
         "quarantined_results": {"stale": 1},
         "quarantined_ready": {"stale": 1, "missing": 1, "malformed": 1},
     }
+
+
+@pytest.mark.guarantee("D5")
+def test_a_result_that_is_not_current_teaches_nothing() -> None:
+    bench, first = bench_with_work()
+    (work,) = first.works
+    bench.turn(bench.result(work))
+    knowledge = bench.machine._core.knowledge
+    before = knowledge.version
+    (item,) = bench.execute(work)
+    assert isinstance(item, Executed)
+    bench.turn(bench.result(work, [msgspec.structs.replace(item, edges=packed(4000, 4008))]))
+    assert bench.faults() == {"quarantined_results": {"stale": 1}}
+    assert knowledge.version == before
 
 
 @pytest.mark.guarantee("D5")
