@@ -10,7 +10,6 @@ everything must be as in a run of one worker that nobody disturbed, with no deci
 
 from __future__ import annotations
 
-import contextlib
 import random
 import re
 import signal
@@ -34,7 +33,7 @@ SLOTS: Final = {1: 2, 2: 6}
 NODES: Final = 150
 RATE: Final = 10.0
 """Decisions a second of a launch: enough to wait for, and a tree lasts for many launches."""
-SILENCE_S: Final = 2.0
+SILENCE_S: Final = 3.0
 _WITHIN_S: Final = 90.0
 _END_S: Final = 180.0
 _WORN: Final = 0.6
@@ -105,12 +104,9 @@ class Chain:
         if case.then is not None:
             spec += f",{case.then.in_epoch(2).spec}"
         spec = ",".join(filter(None, (spec, self._note_spec)))
-        advanced = Advanced(idle_window_s=0.1, root_silence_s=SILENCE_S)
-        if case.what is Strike.STOP_WORKER:
-            advanced = Advanced(idle_window_s=0.1, delivery_silence_s=20, progress_s=0.5)
         job = self.campaign.job(
             seconds=SLOTS[case.coordinators] / RATE,
-            advanced=advanced,
+            advanced=_advanced(case),
             env={"SYMFLEET_CRASH": spec} if spec else {},
         )
         launch = Launch(self.campaign, job, self._chance)
@@ -199,6 +195,17 @@ def run_cases(
     return outcome
 
 
+def _advanced(case: Case) -> Advanced:
+    """Return the settings of a launch: a deadline that is to be missed is low, no other one is."""
+    match case.what:
+        case Strike.STOP_COORDINATOR:
+            return Advanced(idle_window_s=0.1, root_silence_s=SILENCE_S)
+        case Strike.STOP_WORKER:
+            return Advanced(idle_window_s=0.1, delivery_silence_s=20, progress_s=0.5)
+        case _:
+            return Advanced(idle_window_s=0.1)
+
+
 class Launch:
     """One launch and what it meets."""
 
@@ -207,17 +214,25 @@ class Launch:
         self._campaign = campaign
         self._job = job
         self._chance = chance
-        self._log = campaign.out / "logs" / "mpirun.log"
-        self._offset = self._log.stat().st_size if self._log.exists() else 0
+        logs = campaign.out / "logs"
+        self._log, self._notes = logs / "mpirun.log", logs / "coordinator-0.jsonl"
+        self._offsets = {
+            path: path.stat().st_size if path.exists() else 0 for path in (self._log, self._notes)
+        }
         job.start()
 
     def said(self) -> str:
         """Return what launcher and ranks have said since the start."""
-        text = self._job.story.read_text("utf-8", "replace")
-        with contextlib.suppress(FileNotFoundError), self._log.open("rb") as log:
-            log.seek(self._offset)
-            text += log.read().decode("utf-8", "replace")
-        return text
+        return self._job.story.read_text("utf-8", "replace") + self._new(self._log)
+
+    def _new(self, path: Path) -> str:
+        """Return what was written to a log since the start."""
+        try:
+            with path.open("rb") as log:
+                log.seek(self._offsets[path])
+                return log.read().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
 
     def _until(self, what: str, condition: Callable[[], bool]) -> None:
         """Wait for something while the launch runs."""
@@ -286,7 +301,7 @@ class Launch:
             case Strike.STOP_COORDINATOR:
                 self._stop(Role.COORDINATOR, lambda: self._noted("coordinator_lost"))
             case Strike.STOP_WORKER:
-                self._stop(Role.WORKER, lambda: self._noted("delivery_silence"))
+                self._stop(Role.WORKER, lambda: self._noted("slot_silent"))
             case Strike.OOM_ROOT:
                 self._out_of_memory(Role.ROOT)
             case Strike.OOM_WORKER:
@@ -322,8 +337,7 @@ class Launch:
         self._campaign.wait_for_decision(self._job, _WITHIN_S)
 
     def _noted(self, event: str) -> bool:
-        log = self._campaign.out / "logs" / "coordinator-0.jsonl"
-        return log.exists() and event in log.read_text()
+        return event in self._new(self._notes)
 
     def _out_of_memory(self, role: Role) -> None:
         """Have the kernel find no memory for one process."""
