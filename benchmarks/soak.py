@@ -120,7 +120,8 @@ def main() -> int:
     path = options.json or ROOT / "benchmarks" / "results" / f"soak-{date[:10]}.json"
     path.write_text(json.dumps(result, indent=1) + "\n")
     wrong = list(record.violations)
-    print(f"{record.faults} faults, {record.decided} decided, wrong: {wrong}: {path}")
+    told = f"{record.faults} faults, {record.decided} decided, {record.harm}, wrong: {wrong}"
+    print(f"{told}: {path}")
     if not wrong and not options.keep:
         shutil.rmtree(folder)
     return 1 if wrong else 0

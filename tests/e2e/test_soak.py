@@ -19,6 +19,7 @@ from symfleet.testing.soak import Soak, SoakPlan
 from symfleet.testing.soak_campaign import SoakCampaign
 from symfleet.testing.soak_faults import Pack
 from symfleet.testing.soak_graph import Graph, RunLog, input_of
+from symfleet.testing.soak_oracle import Harm
 from symfleet.testing.soak_record import Recorder, Story
 from symfleet.testing.soak_strikes import Striker
 
@@ -56,6 +57,7 @@ def cut_off(folder: Path) -> None:
     until("all below it end", lambda: all(map(is_gone, below)), 10)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.guarantee("C1")
 @pytest.mark.guarantee("C2")
 @pytest.mark.guarantee("C7")
@@ -91,7 +93,9 @@ def test_what_was_lost_repeated_or_damaged_is_told(tmp_path: Path) -> None:
     one = SoakCampaign(campaign, RunLog(campaign.log), striker, story, every_s=math.inf)
     try:
         one.run(0.0, lambda: None)
-        assert one.judge(expected, root_lives=False).wrong == ()
+        calm = one.judge(expected, root_lives=False)
+        assert calm.wrong == ()
+        assert calm.harm == Harm(lost=0, counted_twice=0, run_again=0)
 
         more = msgspec.structs.replace(expected, corpus=expected.corpus | {input_of(99)})
         assert any(
@@ -103,11 +107,12 @@ def test_what_was_lost_repeated_or_damaged_is_told(tmp_path: Path) -> None:
             log.write("3\n")
         next((campaign.out / "corpus").rglob(input_of(5))).unlink()
         campaign.tamper("UPDATE inputs SET data = x'00' WHERE input = 4")
-        wrong = one.judge(expected, root_lives=False).wrong
+        spoilt = one.judge(expected, root_lives=False)
     finally:
         one.close()
+    assert spoilt.harm.run_again == 1
     for told in ("audit: ", f"{input_of(3)} was decided", f"files: {input_of(5)}", "verify 70"):
-        assert any(what.startswith(told) for what in wrong), (told, wrong)
+        assert any(what.startswith(told) for what in spoilt.wrong), (told, spoilt.wrong)
 
 
 def test_a_launcher_that_ends_by_itself_is_told(tmp_path: Path) -> None:

@@ -27,7 +27,9 @@ from symfleet.testing.soak_graph import RunLog, input_of
 from symfleet.testing.soak_memory import growing, memory_of
 from symfleet.testing.soak_oracle import (
     DecidedOnce,
+    Harm,
     differences,
+    harm_of,
     too_many_losses,
     unexplained_faults,
 )
@@ -207,6 +209,15 @@ def test_a_decision_that_is_there_twice_and_an_item_that_never_ran_are_told(tmp_
     assert twice == ["4 decisions of 3 items"]
     never = differences(SOUND, SOUND, runs_of(tmp_path / "fewer", [0, 1]), 3)
     assert never == [f"never run: {input_of(2)}"]
+
+
+def test_harm_is_counted_in_items() -> None:
+    assert harm_of(SOUND, SOUND, 3, 0) == Harm(lost=0, counted_twice=0, run_again=0)
+    fewer = msgspec.structs.replace(SOUND, manifests=SOUND.manifests - {("work 0", "digest 0")})
+    assert harm_of(fewer, SOUND, 2, 1) == Harm(lost=1, counted_twice=1, run_again=1), (
+        "its counter says three"
+    )
+    assert harm_of(SOUND, SOUND, 5, 0).counted_twice == 2
 
 
 def test_a_fault_counter_beyond_what_was_injected_is_told() -> None:

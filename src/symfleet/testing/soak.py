@@ -24,6 +24,7 @@ from symfleet.testing.soak_campaign import SoakCampaign
 from symfleet.testing.soak_faults import Pack, weights
 from symfleet.testing.soak_graph import Graph, RunLog
 from symfleet.testing.soak_memory import growing, memory_of
+from symfleet.testing.soak_oracle import Harm
 from symfleet.testing.soak_record import (
     CampaignRecord,
     PlanRecord,
@@ -176,8 +177,11 @@ class Soak:
             decided=sum(one.decided for one in done),
             executions=sum(one.runs for one in done),
             epochs=sum(one.epochs for one in done),
-            lost=sum(what.startswith("lost") for one in done for what in one.wrong),
-            counted_twice=sum("again" in what for one in done for what in one.wrong),
+            harm=Harm(
+                lost=sum(one.harm.lost for one in done),
+                counted_twice=sum(one.harm.counted_twice for one in done),
+                run_again=sum(one.harm.run_again for one in done),
+            ),
             memory=memory,
             violations=(*wrong, *growing(memory)),
             campaigns=tuple(done),

@@ -22,6 +22,7 @@ from symfleet.testing.soak_oracle import (
     DecidedOnce,
     Standing,
     differences,
+    harm_of,
     rows_at_risk,
     standing_of,
     too_many_losses,
@@ -227,7 +228,8 @@ class SoakCampaign:
             wrong += [f"audit: {found}" for found in reader.audit()]
             facts = collect_facts(reader, self._campaign.out)
         faults = faults_of(status)
-        wrong += self._once.run_again()
+        run_again = self._once.run_again()
+        wrong += run_again
         if self._standing.complete:
             wrong += differences(facts, expected, self._once.runs, status.decisions)
         wrong += unexplained_faults(faults, Counter())
@@ -249,6 +251,7 @@ class SoakCampaign:
             suspects_max=self._suspects_max,
             counters=faults,
             peaks=dataclasses.asdict(self._watch.peaks),
+            harm=harm_of(facts, expected, status.decisions, len(run_again)),
             wrong=tuple(wrong),
         )
 

@@ -112,6 +112,25 @@ def rows_at_risk(reader: LedgerReader) -> list[WorkRow]:
     return [row for state in states for row in reader.work_rows(state, _ROWS_MAX)]
 
 
+class Harm(msgspec.Struct, frozen=True):
+    """What a campaign must have none of, in items."""
+
+    lost: int
+    counted_twice: int
+    run_again: int
+
+
+def harm_of(facts: Facts, expected: Facts, decisions: int, run_again: int) -> Harm:
+    """Count it. Whatever is decided or counted beyond one decision for each item counts twice."""
+    decided = {work for work, _ in facts.manifests}
+    twice = decisions - len(decided)
+    return Harm(
+        lost=len({work for work, _ in expected.manifests} - decided),
+        counted_twice=max(twice, facts.counters["decided"] - len(decided)),
+        run_again=run_again,
+    )
+
+
 def differences(facts: Facts, expected: Facts, runs: RunLog, decisions: int) -> list[str]:
     """Name what was lost and what was counted twice."""
     lost, more = expected.corpus - facts.corpus, facts.corpus - expected.corpus

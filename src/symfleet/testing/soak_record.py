@@ -18,6 +18,7 @@ from symfleet.corpus.durable import write_file
 from symfleet.testing.jobs import Role
 from symfleet.testing.soak_faults import Act, Card
 from symfleet.testing.soak_memory import RoleMemory
+from symfleet.testing.soak_oracle import Harm
 from symfleet.testing.soak_watch import Life
 from symfleet.types import GenerationId
 
@@ -67,6 +68,7 @@ class CampaignRecord(msgspec.Struct, frozen=True):
     counters: dict[str, dict[str, int]]
     """Fault counters that are not 0."""
     peaks: dict[str, Any]
+    harm: Harm
     wrong: tuple[str, ...]
 
 
@@ -98,8 +100,7 @@ class SoakRecord(msgspec.Struct, frozen=True):
     decided: int
     executions: int
     epochs: int
-    lost: int
-    counted_twice: int
+    harm: Harm
     memory: dict[str, RoleMemory]
     violations: tuple[str, ...]
     campaigns: tuple[CampaignRecord, ...]
