@@ -30,17 +30,21 @@ FAULTS = {
     "launch dies after the epoch",
     "launch dies before the epoch",
     "launch dies before the introductions",
+    "ledger fails",
     "loss",
     "partial intake",
     "partition",
     "peer delay",
     "peer dies",
     "peer pauses",
+    "publication fails",
     "replay",
     "result misfits",
     "root dies",
     "root dies again",
+    "root dies while it publishes",
     "root pauses",
+    "stop requested",
     "truncate",
     "wall clock jumps",
     "worker dies",
@@ -77,7 +81,7 @@ def test_disturbed_campaigns_end_with_the_work_of_undisturbed_ones(
 def test_a_few_hundred_seeds_meet_every_kind_of_fault_and_every_shape() -> None:
     plans = [FaultPlan.from_seed(seed) for seed in range(200)]
     assert {name for plan in plans for name in plan.chances} == set(FaultPlan.names())
-    summary = run_seeds(range(10_000, 10_140))
+    summary = run_seeds(range(10_000, 10_170))
     assert summary.injected.keys() >= FAULTS
     assert len(summary.shapes) == len(SHAPES)
 

@@ -55,6 +55,13 @@ class FaultPlan:
     """Chance that a death is followed by another one within a few steps."""
     opening_dies: float = 0.0
     """Chance, at each step of opening an epoch, that the launch ends there."""
+    stops: float = 0.0
+    """Chance per turn of the root that somebody asks for the end of the epoch."""
+    ledger_fails: float = 0.0
+    """Chance per turn that the ledger answers with an I/O error, whether or not the turn is
+    durable, and then refuses everything."""
+    publication_fails: float = 0.0
+    """Chance per publication that files cannot be written."""
     partial_intake: float = 0.0
     """Chance that a turn leaves frames in the transport."""
     clock_stalls: float = 0.0
@@ -105,6 +112,9 @@ class FaultPlan:
             peer_pauses=chance(0.03),
             dies_again=chance(0.8),
             opening_dies=chance(0.3),
+            stops=chance(0.01),
+            ledger_fails=chance(0.02),
+            publication_fails=chance(0.04),
             partial_intake=frames(0.3),
             clock_stalls=chance(0.01),
             wall_jumps=chance(0.02),

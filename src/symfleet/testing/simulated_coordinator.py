@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar, assert_never
 
+from symfleet.errors import ExitCode, IOFailure
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import (
@@ -19,6 +20,7 @@ from symfleet.protocol.events import (
     GiveUpRank,
     Note,
     Publish,
+    PublishFailed,
     RankLost,
     Scan,
     ScanFinished,
@@ -26,6 +28,7 @@ from symfleet.protocol.events import (
     SendFailed,
     SinkAdvanced,
     SourceBatch,
+    StopRequested,
 )
 from symfleet.protocol.messages import Accepted, Message, Work
 from symfleet.protocol.operations import SinkRow, TurnAnswers
@@ -132,6 +135,9 @@ class SimulatedCoordinator:
             self._clock.stall(draw.random() * _STALL_S)
         if self.is_root and world.happens(draw, plan.wall_jumps, "wall clock jumps"):
             world.clock.wall_s += draw.choice((-_YEAR_S, _YEAR_S))
+        if self.is_root and world.happens(draw, plan.stops, "stop requested"):
+            drain_s, restart = draw.choice((0.0, 3.0)), draw.random() < 0.3
+            self._inbox.append(StopRequested("interrupted", 0, drain_s, restart))
 
     def _guard(self, what: Callable[[], None]) -> None:
         try:
@@ -160,22 +166,34 @@ class SimulatedCoordinator:
         if not operations:
             self._end_turn(None)
         elif self.is_root:
-            answers = world.commit(self.name, operations)
+            try:
+                answers = world.commit(self.name, operations)
+            except IOFailure as error:
+                self._ledger_failed(error)
+                return
             self._crash_point()
             self._end_turn(answers)
         else:
             self._commits = True
             world.turns.submit(self, operations)
 
-    def answered(self, answers: TurnAnswers) -> None:
-        """The owner has run this coordinator's turn."""
+    def answered(self, answers: TurnAnswers | IOFailure) -> None:
+        """The owner has run this coordinator's turn, or could not."""
         if not self.alive:
             return
         if self._world.now < self.paused_until:
             self._world.schedule(self.paused_until, lambda: self.answered(answers))
             return
         self._commits = False
-        self._guard(lambda: self._end_turn(answers))
+        if isinstance(answers, IOFailure):
+            self._guard(lambda: self._ledger_failed(answers))
+        else:
+            self._guard(lambda: self._end_turn(answers))
+
+    def _ledger_failed(self, error: IOFailure) -> None:
+        """As the loop does: nothing of the turn is known to have happened, and the end begins."""
+        self.machine.fail(int(error.exit_code), str(error))
+        self._end_turn(None)
 
     def _end_turn(self, answers: TurnAnswers | None) -> None:
         self._crash_point()
@@ -268,16 +286,25 @@ class SimulatedCoordinator:
             return
         self._publishing = upto
 
-        def written() -> None:
-            if not self.alive:
-                return
-            target, self._publishing = self._publishing, None
-            assert target is not None
-            before, self._published = self._published, target
-            world.publish(before, target)
-            self.deliver(SinkAdvanced(sink.sink, sink.incarnation, before, target))
+        world.schedule(world.now + _PUBLISH_S, lambda: self._guard(lambda: self._written(sink)))
 
-        world.schedule(world.now + _PUBLISH_S, written)
+    def _written(self, sink: SinkRow) -> None:
+        """Files are there; or some of them are, and the process dies, or the disk fails."""
+        if not self.alive:
+            return
+        world, draw = self._world, self._draw
+        target, self._publishing = self._publishing, None
+        assert target is not None
+        before, self._published = self._published, target
+        if world.happens(draw, world.plan.publication_fails, "publication fails"):
+            world.publish(before, draw.randint(before, target))
+            self.deliver(PublishFailed(int(ExitCode.IO), "the disk of the files is full"))
+            return
+        if world.happens(draw, world.plan.coordinator_dies, "root dies while it publishes"):
+            world.publish(before, draw.randint(before, target))
+            raise Crash
+        world.publish(before, target)
+        self.deliver(SinkAdvanced(sink.sink, sink.incarnation, before, target))
 
     def _scan(self, source: int, number: int) -> None:
         world = self._world

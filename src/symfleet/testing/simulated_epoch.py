@@ -10,9 +10,12 @@ from typing import Final
 from symfleet.protocol.messages import EngineSetup
 from symfleet.protocol.operations import EpochOpening
 from symfleet.protocol.setup import CoordinatorSetup, Knobs, Peer, SourceSetup, WorkerSetup
+from symfleet.testing.synthetic import SyntheticProgram
 from symfleet.types import CampaignId, GenerationId, Incarnation, Keep
 
 CAMPAIGN: Final = CampaignId("c0" * 16)
+_SHARE: Final = 3
+"""With `--keep novel` so many nodes share an edge."""
 GENERATION: Final = GenerationId("9e" * 32)
 
 
@@ -47,6 +50,13 @@ class Shape:
         return (
             f"{self.coordinators} coordinators, {self.workers} x {self.slots} slots, "
             f"prefetch {self.prefetch}, {self.size} nodes, keep {self.keep}{late}{way}"
+        )
+
+    def program(self, seed: int) -> SyntheticProgram:
+        """Return the program that is explored."""
+        classes = max(1, self.size // _SHARE) if self.keep is Keep.NOVEL else 0
+        return SyntheticProgram(
+            self.size, seed, bulk=self.bulk, classes=classes, wall_us_max=self.wall_us_max
         )
 
     @property

@@ -23,7 +23,10 @@ from typing import Final
 from symfleet.testing.fault_plan import FaultPlan
 
 _AGAIN_STEPS_MAX: Final = 12
-_SILENCING: Final = ("root", "peer", "turn stalls", "partition", "clock stalls", "launch")
+_SILENCING: Final = (
+    *("root", "peer", "turn stalls", "partition", "clock stalls", "launch"),
+    *("ledger", "publication"),
+)
 
 
 class SimulatedFaults:

@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from symfleet.protocol.operations import Operation
+from symfleet.errors import IOFailure
+from symfleet.protocol.operations import Operation, TurnAnswers
 from symfleet.testing.simulated_coordinator import SimulatedCoordinator
 
 if TYPE_CHECKING:
@@ -63,5 +64,9 @@ class SimulatedTurns:
             if coordinator.setup.rank in world.dismissed:
                 self._later(coordinator, lambda: world.coordinator_left(coordinator))
                 return
-        answers = world.commit(coordinator.name, operations)
+        answers: TurnAnswers | IOFailure
+        try:
+            answers = world.commit(coordinator.name, operations)
+        except IOFailure as error:
+            answers = error
         self._later(coordinator, lambda: coordinator.answered(answers))

@@ -20,6 +20,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from symfleet.errors import IOFailure
 from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
 from symfleet.protocol.codec import kind_of
 from symfleet.protocol.events import Finish, FrameReceived, Leave, Note, RankLost, RunItem
@@ -39,8 +40,7 @@ from symfleet.testing.simulated_outcome import Broken, Outcome, Stuck
 from symfleet.testing.simulated_seeds import SimulatedSeeds
 from symfleet.testing.simulated_turns import SimulatedTurns
 from symfleet.testing.simulated_worker import SimulatedWorker
-from symfleet.testing.synthetic import SyntheticProgram
-from symfleet.types import DispatchToken, Incarnation, InputId, Keep, SinkKind, WorkId, WorkState
+from symfleet.types import DispatchToken, Incarnation, InputId, SinkKind, WorkId, WorkState
 
 __all__ = ["Broken", "Outcome", "Simulation", "Stuck", "simulate"]
 
@@ -50,8 +50,6 @@ _CALM_S_MAX: Final = 1200.0
 """Virtual seconds from the last fault to the end."""
 _RESTART_S: Final = 1.5
 _LOST_SEEN_S: Final = 0.05
-_CLASSES: Final = 3
-"""With `--keep novel` so many nodes share an edge."""
 
 
 class Simulation:
@@ -72,7 +70,7 @@ class Simulation:
             prefetch=self.shape.prefetch, hard_limit_s=20.0, shutdown_grace_s=20.0, frame_mib=2
         )
         self.clock = FakeClock()
-        self.program = self._program(seed)
+        self.program = self.shape.program(seed)
         self.oracle = Oracle(self.program, self.shape.keep)
         self.history = History(tell)
         self.published: set[InputId] = set()
@@ -88,6 +86,8 @@ class Simulation:
         self.seeds = SimulatedSeeds(self.program)
         self.watch: Callable[[], None] = lambda: None
         """Called after everything that happens."""
+        self._broken = False
+        """Whether the ledger refuses everything until it is opened again."""
         self._sources: list[int] = []
         """Number of each coordinator's source in the ledger."""
         self.dismissed: set[int] = set()
@@ -105,13 +105,6 @@ class Simulation:
         row = CampaignRow(CAMPAIGN, "00" * 8, 0.0, self.shape.keep, GENERATION, key, "")
         self.ledger = SimulatedLedger(row, self.clock)
         self.network = self._new_network()
-
-    def _program(self, seed: int) -> SyntheticProgram:
-        shape = self.shape
-        classes = max(1, shape.size // _CLASSES) if shape.keep is Keep.NOVEL else 0
-        return SyntheticProgram(
-            shape.size, seed, bulk=shape.bulk, classes=classes, wall_us_max=shape.wall_us_max
-        )
 
     @property
     def now(self) -> float:
@@ -219,10 +212,17 @@ class Simulation:
         return process is not None and process.alive
 
     def commit(self, who: str, operations: Sequence[Operation]) -> TurnAnswers:
-        """Run a turn in the ledger."""
+        """Run a turn in the ledger. Raises IOFailure; then it may have happened, or not."""
+        fails = not self._broken and self.happens(self.draw, self.plan.ledger_fails, "ledger fails")
+        if self._broken or (fails and self.draw.random() < 0.5):
+            self._broken = True
+            raise IOFailure("the ledger cannot be written", where="ledger", why="drawn")
+        self._broken = fails
         answers = self.ledger.run(operations)
         self.history.turn(self.now, who, operations, answers)
         self.oracle.after_turn(operations, answers, self._is_published)
+        if fails:
+            raise IOFailure("the ledger gave no answer", where="ledger", why="drawn")
         return answers
 
     def _is_published(self) -> bool:
@@ -307,10 +307,11 @@ class Simulation:
 
     def job_finished(self, finish: Finish) -> None:
         """The epoch ended in order: quiescent, or to be opened again."""
+        if 0 in self.oracle.acks:  # else the ledger failed before the end
+            self.oracle.check_acknowledged(self._workers)
         if finish.reason == "quiescent":
             poisoned = self.ledger.work_rows(WorkState.POISONED, 1000)
             self.seeds.check_quiescent()
-            self.oracle.check_acknowledged(self._workers)
             if not poisoned and not self.seeds.unconfirmed:
                 self._done = finish
                 return
@@ -353,6 +354,7 @@ class Simulation:
             raise Stuck(f"{_EPOCHS_MAX} epochs")
         if self._launch_dies("before the epoch"):
             return
+        self._broken = False
         life = Incarnation(self.draw.getrandbits(64) or 1)
         opening = self.ledger.open_epoch(
             EpochRequest("host", 1, "sim", "0", life, self.clock.wall(), "")
