@@ -1,0 +1,202 @@
+"""The figures of docs/explanation/reliability.md, from the newest result of each programme.
+
+    python -m benchmarks.reliability [--run NAME ... | --run all] [--check]
+
+Without `--run` it reads benchmarks/results and writes the page's table anew. With it the named
+programmes run first, one after the other, in their full form: some take hours. `--check` writes
+nothing; the exit code is then 1 when the page does not show the newest results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+RESULTS: Final = ROOT / "benchmarks" / "results"
+PAGE: Final = ROOT / "docs" / "explanation" / "reliability.md"
+_BEGIN: Final = "<!-- figures: written by python -m benchmarks.reliability -->"
+_END: Final = "<!-- end of figures -->"
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Programme:
+    """One way to look for what could be lost. `extent` tells how much a result has looked at."""
+
+    name: str
+    """Of its results: NAME-YYYY-MM-DD.json."""
+    title: str
+    command: str
+    extent: Callable[[Result], str]
+
+    def newest(self) -> Result | None:
+        """Return the newest result, None when it never ran."""
+        found = sorted(RESULTS.glob(f"{self.name}-[0-9][0-9][0-9][0-9]-*.json"))
+        return json.loads(found[-1].read_text()) if found else None
+
+
+def _runs_and_kills(result: Result) -> str:
+    return f"{result['runs']} campaigns, {result['kills']} kills"
+
+
+def _soaked(result: Result) -> str:
+    hours = result["wall_s"] / 3600
+    lost = f"{result['lost']} lost, {result['counted_twice']} counted twice"
+    return f"{hours:.1f} h, {result['faults']:,} faults, {result['decided']:,} items: {lost}"
+
+
+def _figure(result: Result, name: str) -> str:
+    one = result["figures"][name]
+    return f"{one['median']:g} {one['unit']}"
+
+
+def _million(result: Result) -> str:
+    listed = _figure(result, "open work listed")
+    over_s = result["restart_over_bare_s"]
+    return f"open work listed in {listed}; root killed to next execution {over_s:+.2f} s to mpirun"
+
+
+PROGRAMMES: Final = (
+    Programme(
+        "simulation",
+        "simulated campaigns",
+        "python -m benchmarks.simulation --seeds 200000",
+        lambda r: f"{r['campaigns']:,} campaigns, {r['faults']:,} faults",
+    ),
+    Programme(
+        "mutants",
+        "planted faults",
+        "python -m benchmarks.mutants",
+        lambda r: f"{r['mutants']} mutants, {r['mutants'] - len(r['violations'])} seen",
+    ),
+    Programme(
+        "kill-matrix",
+        "kill matrix",
+        "python -m benchmarks.kill_matrix",
+        lambda r: (
+            f"{r['labels']} points, {r['processes']['met']:,} deaths of processes,"
+            f" {r['jobs']['met']} of real jobs"
+        ),
+    ),
+    Programme("kill-loop", "kill loop", "python -m benchmarks.kill_loop", _runs_and_kills),
+    Programme(
+        "faults",
+        "many coordinators, many hosts",
+        "python -m benchmarks.faults --runs 64",
+        lambda r: f"{r['runs']} campaigns, a fault each",
+    ),
+    Programme(
+        "power-cut",
+        "power cuts",
+        "python -m benchmarks.power_cut",
+        lambda r: f"{r['distinct']:,} different states of the disk",
+    ),
+    Programme(
+        "io-faults",
+        "failing system calls",
+        "python -m benchmarks.io_faults",
+        lambda r: f"{r['cases']:,} calls failed, one at a time",
+    ),
+    Programme(
+        "linearizability",
+        "histories",
+        "python -m benchmarks.linearizability",
+        lambda r: f"{r['operations']:,} operations on two stores",
+    ),
+    Programme(
+        "postgres-strikes",
+        "PostgreSQL struck",
+        "python -m benchmarks.postgres_strikes",
+        lambda r: f"{sum(r['strikes'].values()):,} strikes",
+    ),
+    Programme(
+        "frames",
+        "spoilt frames",
+        "python -m benchmarks.frames",
+        lambda r: f"{r['frames']:,} frames",
+    ),
+    Programme("soak", "soak", "python -m benchmarks.soak --minutes 30 --every 2", _soaked),
+    Programme("million", "a million records", "python -m benchmarks.million", _million),
+    Programme(
+        "noticed",
+        "a worker's death",
+        "python -m benchmarks.noticed",
+        lambda r: (
+            f"{r['deaths']} deaths, noticed in {r['noticed']['p50_ms']:g} ms (p50),"
+            f" {r['noticed']['p99_ms']:g} ms (p99)"
+        ),
+    ),
+)
+
+
+def wrong_in(result: Result) -> int:
+    """Return how many promises were broken."""
+    found = result.get("violations", result.get("problems", result.get("wrong", ())))
+    return found if isinstance(found, int) else len(found)
+
+
+def row(programme: Programme) -> str:
+    """Return a line of the table."""
+    result = programme.newest()
+    if result is None:
+        return f"| {programme.title} | `{programme.command}` | not run yet | | |"
+    date = (result.get("date") or result["runs"][-1]["date"])[:10]
+    extent = programme.extent(result)
+    return f"| {programme.title} | `{programme.command}` | {date} | {extent} | {wrong_in(result)} |"
+
+
+def table() -> str:
+    """Return the table."""
+    head = "| programme | command | newest run | what it looked at | broken promises |"
+    return "\n".join([head, "|---|---|---|---|---|", *map(row, PROGRAMMES)])
+
+
+def page(text: str) -> str:
+    """Return the page with the table in its place."""
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}\n\n{table()}\n\n{_END}{after}"
+
+
+def run(names: Sequence[str]) -> int:
+    """Run programmes one after the other; return the worst exit code."""
+    worst = 0
+    for programme in PROGRAMMES:
+        if programme.name in names or "all" in names:
+            words = shlex.split(programme.command)
+            print(f"{programme.title}: {programme.command}", file=sys.stderr, flush=True)
+            ended = subprocess.run([sys.executable, *words[1:]], cwd=ROOT, check=False)
+            worst = max(worst, abs(ended.returncode))
+    return worst
+
+
+def main() -> int:
+    """Run what is asked for, write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = [programme.name for programme in PROGRAMMES]
+    parser.add_argument("--run", nargs="+", choices=["all", *names], default=[])
+    parser.add_argument("--check", action="store_true", help="only compare")
+    options = parser.parse_args()
+    code = run(options.run)
+    shown = PAGE.read_text(encoding="utf-8")
+    fresh = page(shown)
+    if options.check:
+        return max(code, int(fresh != shown))
+    PAGE.write_text(fresh, encoding="utf-8")
+    print(table())
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
