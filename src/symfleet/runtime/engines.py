@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Final
 
 from symfleet.config.environment import executor_path
 from symfleet.config.model import CampaignConfig
@@ -13,6 +14,9 @@ from symfleet.protocol.messages import EngineSetup
 from symfleet.protocol.setup import Knobs
 from symfleet.types import Keep
 
+_TABLE_ROW_BYTES: Final = 24
+_TABLE_REST_BYTES: Final = (64 + 4 + 1) << 20
+"""Blobs, edges, and what is lost to whole pages."""
 _SERVE = (sys.executable, "-m", "symfleet.engine.serve")
 
 
@@ -53,6 +57,17 @@ def engine_setup(config: CampaignConfig, program: str) -> EngineSetup:
         seed=config.advanced.seed,
         env=config.target.environment,
     )
+
+
+def largest_file(config: CampaignConfig) -> int:
+    """Return how large the largest file of an executor is, in bytes; 0 for engines of others.
+
+    Its table is in memory and counts as a file for the kernel (native/executor/src/shared_table.h).
+    """
+    if config.target.engine != "embedded":
+        return 0
+    limits = config.limits
+    return _TABLE_ROW_BYTES * (limits.rows + limits.events) + _TABLE_REST_BYTES
 
 
 def knobs_of(config: CampaignConfig) -> Knobs:

@@ -38,7 +38,7 @@ from symfleet.engine.capture import Capture
 from symfleet.errors import ExitCode, HostError, InternalError
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import CampaignLock
-from symfleet.runtime.engines import engine_setup, find_program
+from symfleet.runtime.engines import engine_setup, find_program, largest_file
 from symfleet.runtime.joined import follow_if_told, join_as_root
 from symfleet.runtime.mpirun import (
     OtherHosts,
@@ -55,6 +55,7 @@ from symfleet.runtime.room import (
     died_for_space,
     lack_of_room,
     naming_the_disk,
+    require_file_limit,
     require_room,
     room_of_start,
     words_of_lack,
@@ -241,6 +242,7 @@ class Launch:
 
     def _check_room(self, what: str) -> None:
         """Raise IOFailure when the disk has no room for MPI and the ledger to start."""
+        require_file_limit(self._out, largest_file(self._config))
         reserve = missing_reserve(self._out, self._config)
         room = room_of_start(self._ranks, self._config.resources.slots, reserve)
         require_room(self._out, self._out / RUN_FOLDER, room, what)

@@ -16,6 +16,7 @@ import contextlib
 import errno
 import os
 import re
+import resource
 import shutil
 import stat
 from collections.abc import Iterator
@@ -76,6 +77,21 @@ def require_room(out: Path, folder: Path, room: Room, what: str = "the job canno
             shutil.rmtree(probe, ignore_errors=True)
     except OSError as error:
         raise lack_of_room(error, out, room, what) from error
+
+
+def require_file_limit(out: Path, largest: int) -> None:
+    """Raise IOFailure when the limit on the size of files (`ulimit -f`) forbids one of `largest`
+    bytes: whoever makes it would be killed by SIGXFSZ."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if limit != resource.RLIM_INFINITY and limit < largest:
+        raise IOFailure(
+            f"the job cannot start: {_LACKS[errno.EFBIG]}",
+            where=str(out),
+            why=f"a file may have {limit / (1 << 20):.1f} MiB, and an executor's table has"
+            f" {-(-largest >> 20)} MiB: it is in memory, and counts as a file",
+            hint="raise the limit (`ulimit -f`), or lower --rows and --events, then give the same"
+            " command again: nothing is lost",
+        )
 
 
 def _take(probe: Path, room: Room) -> None:
