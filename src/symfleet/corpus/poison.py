@@ -39,7 +39,7 @@ def poison_files(row: WorkRow, reader: InputReader) -> dict[str, bytes]:
     }
     return {
         f"{row.work_id}/input": reader.input_bytes(row.input_id),
-        # Last: where the report is, the input is too.
+        # Last, and both durable: where the report is, the input is too, also after a power cut.
         f"{row.work_id}/report.json": (json.dumps(report, indent=1) + "\n").encode(),
     }
 
@@ -62,5 +62,5 @@ def project_poison(out: Path, rows: Sequence[WorkRow], reader: InputReader) -> N
             continue
         make_folder(place)
         for name, data in poison_files(row, reader).items():
-            write_file(folder / name, data, durable=False)
+            write_file(folder / name, data)
         crash.point("poison.written")

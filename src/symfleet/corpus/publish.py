@@ -62,14 +62,16 @@ class Folder:
         self.repaired = 0
 
     def prepare(self) -> None:
-        """Make the folders and remove unfinished files of dead owners; the caller is the owner."""
-        make_folder(self.folder)
-        make_folder(self._staging)
+        """Make the folders and remove unfinished files of dead owners; the caller is the owner.
+
+        None of them need be durable before the file system is synchronised as a whole."""
+        make_folder(self.folder, durable=False)
+        make_folder(self._staging, durable=False)
         clear_staging(self._staging)
         if self.folder.stat().st_dev != self._staging.stat().st_dev:
             self._staging = self.folder / STAGING
             self._lost = self.folder / LOST_AND_FOUND
-            make_folder(self._staging)
+            make_folder(self._staging, durable=False)
             clear_staging(self._staging)
 
     def put(self, file: ProjectedFile) -> bool:
@@ -94,7 +96,7 @@ class Folder:
             raise io_failure(error, "a sink's folder cannot be read", str(folder)) from error
         if not is_folder:
             self._set_aside(folder)
-        make_folder(folder)
+        make_folder(folder, durable=False)
 
     def _holds(self, path: Path, file: ProjectedFile) -> bool:
         try:
@@ -116,7 +118,7 @@ class Folder:
 
     def _set_aside(self, path: Path) -> None:
         """Move what is wrong to lost+found, and count it; somebody else may have taken it away."""
-        make_folder(self._lost)
+        make_folder(self._lost, durable=False)
         name = str(path.relative_to(self.folder.parent)).replace("/", "-")
         for serial in range(1, 1_000_000):
             aside = self._lost / f"{name}.{serial}"

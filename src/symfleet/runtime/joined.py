@@ -46,6 +46,6 @@ def join_as_root(
         lock.acquire(config.advanced.lock_wait_s)
         note_beginning(out, config)
     remove_run_dirs(out / run_folder)
-    make_folder(run_dir)
+    make_folder(run_dir, durable=False)
     plan = plans.plan_of(config, program, run_dir, 0, (0.0, 0))
     run_rank(lambda: plan, None, clock)
