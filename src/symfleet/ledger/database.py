@@ -6,6 +6,7 @@ checks here that open the file by hand run before SQLite does, never beside a li
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 import struct
@@ -27,6 +28,7 @@ _HEADER_BYTES: Final = 100
 _MAGIC: Final = b"SQLite format 3\0"
 _WAL_HEADER_BYTES: Final = 32
 _FRAME_HEADER_BYTES: Final = 24
+_RENEWED_BYTES: Final = 1 << 20
 _BUSY_S: Final = 2.0
 _CACHE_KIB: Final = 128 * 1024
 _SCHEMA: Final = load("audit")["schema"]
@@ -116,6 +118,27 @@ def _pages_of_wal(path: Path) -> set[int]:
     return pages
 
 
+def renew_log(path: Path) -> None:
+    """Write what the log of a database holds over itself, and synchronise it, before an owner
+    relies on it. Raises IOFailure.
+
+    An owner may have met a failed fsync and have died before it could say so. What it had written
+    can be read, and may be on no disk: the kernel forgets such pages once it has told of them, and
+    no later fsync brings them back (A2). Written again, they count again.
+    """
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or log.stat().st_size <= _WAL_HEADER_BYTES:
+        return
+    try:
+        with log.open("r+b", buffering=0) as file:
+            offset = 0
+            while data := os.pread(file.fileno(), _RENEWED_BYTES, offset):
+                offset += os.pwrite(file.fileno(), data, offset)
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise io_failure(error, "the ledger's log cannot be made durable", str(log)) from error
+
+
 def connect_writer(path: Path) -> sqlite3.Connection:
     """Open for writing: WAL, FULL, checkpoints by hand. The caller holds the owner's lock."""
     with guarded(str(path)):
@@ -177,32 +200,46 @@ def check_log_belongs(path: Path, campaign_statement: str) -> None:
     if not log.exists() or log.stat().st_size <= _WAL_HEADER_BYTES:
         return
     try:
-        alone = _campaign_of(path, "mode=ro&immutable=1", campaign_statement)
-    except IntegrityError:
+        alone = _stored_campaign(path, "mode=ro&immutable=1", campaign_statement)
+    except (sqlite3.Error, ValueError):
         return
-    if alone != _campaign_of(path, "mode=ro", campaign_statement):
-        raise IntegrityError(
-            "the write-ahead log beside the ledger belongs to another database",
-            where=str(log),
-            why="with it the campaign is another one than without it",
-            hint="nothing was changed; put the log away that does not belong to this ledger",
-        )
+    why = "with it the campaign is another one than without it"
+    cause: IntegrityError | None = None
+    try:
+        if alone == _campaign_of(path, "mode=ro", campaign_statement):
+            return
+    except IntegrityError as error:
+        why, cause = "without it the campaign can be read, with it not", error
+    raise IntegrityError(
+        "the write-ahead log beside the ledger belongs to another database",
+        where=str(log),
+        why=why,
+        hint="nothing was changed; put the log away (and keep it) when it does not belong to this"
+        " ledger",
+    ) from cause
 
 
 def _campaign_of(path: Path, query: str, statement: str) -> tuple[object, ...] | None:
     """Return the campaign's row without what accepting an older copy may change."""
     with reading(str(path)):
-        connection = _open_uri(path, query)
-        try:
-            row = connection.execute(statement).fetchone()
-        finally:
-            connection.close()
-        return None if row is None else (row[0], *row[2:])
+        return _stored_campaign(path, query, statement)
+
+
+def _stored_campaign(path: Path, query: str, statement: str) -> tuple[object, ...] | None:
+    connection = _open_uri(path, query)
+    try:
+        row = connection.execute(statement).fetchone()
+    finally:
+        connection.close()
+    return None if row is None else (row[0], *row[2:])
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:
     """Bring the schema to the newest version, one transaction a step."""
-    scripts = migrations()
+    _run_migrations(connection, where, migrations())
+
+
+def _run_migrations(connection: sqlite3.Connection, where: str, scripts: tuple[str, ...]) -> None:
     with guarded(where):
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         for number in range(version + 1, len(scripts) + 1):
@@ -241,7 +278,7 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
         raise other_version(where, version, newest)
     if any(name == MARK_TABLE for _, name, _, _ in found):
         raise unfinished_copy(where)
-    if found != _expected_schema():
+    if found != list(_expected_schema(migrations())):
         raise IntegrityError(
             "the ledger's schema was changed",
             where=where,
@@ -250,10 +287,11 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
         )
 
 
-def _expected_schema() -> list[tuple[str, str, str, str]]:
+@functools.cache
+def _expected_schema(scripts: tuple[str, ...]) -> tuple[tuple[str, str, str, str], ...]:
     fresh = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        migrate(fresh, ":memory:")
-        return fresh.execute(_SCHEMA).fetchall()
+        _run_migrations(fresh, ":memory:", scripts)
+        return tuple(fresh.execute(_SCHEMA).fetchall())
     finally:
         fresh.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -72,10 +74,11 @@ def retired_ledger(where: str, why: str) -> UserError:
 
 
 _PRIMARY: Final = 0xFF
+_READ_BYTES: Final = 1 << 20
 _VERIFY: Final = "run `symfleet verify`, then restore a backup of the ledger"
 
 
-def translated(error: sqlite3.Error, where: str) -> SymfleetError:
+def translated(error: sqlite3.Error, where: str) -> SymfleetError:  # noqa: PLR0911
     """Return the error family of an SQLite error."""
     extended = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     # The index of the write-ahead log could not be made: there is no space for it.
@@ -89,6 +92,15 @@ def translated(error: sqlite3.Error, where: str) -> SymfleetError:
                 where=where,
                 why=why,
                 hint="free some space, then `symfleet resume` goes on where it stopped",
+            )
+        # SQLite calls a read that the disk refused damage, too.
+        case sqlite3.SQLITE_CORRUPT if refused := _refused_read(where):
+            return DiskFailureError(
+                "the ledger cannot be read",
+                where=where,
+                why=refused,
+                hint="check the disk (dmesg); nothing is known to be damaged, and the next start"
+                " checks everything",
             )
         # Our statements fit our schema: a plain error means that the stored one is not ours.
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_FORMAT | sqlite3.SQLITE_ERROR:
@@ -128,6 +140,30 @@ def translated(error: sqlite3.Error, where: str) -> SymfleetError:
                 why=why,
                 hint="nothing was changed; please report this",
             )
+
+
+def _refused_read(where: str) -> str:
+    """Return why a database cannot be read, or could not be a moment ago; empty when it can, and is
+    damaged. Whoever has met damage relies on no lock of this process any more."""
+    path = Path(where)
+    if not path.is_file():
+        return ""
+    try:
+        for file in (path, path.with_name(path.name + "-wal")):
+            if file.exists():
+                with file.open("rb", buffering=0) as stream:
+                    while stream.read(_READ_BYTES):
+                        pass
+    except OSError as error:
+        return error.strerror or str(error)
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        ) as again:
+            sound = again.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+    except sqlite3.Error:
+        return ""
+    return "a read failed, and the same bytes are sound now" if sound else ""
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from symfleet.ledger.database import (
     had_ledger,
     is_older_schema,
     migrate,
+    renew_log,
 )
 from symfleet.ledger.faults import DiskFullError, guarded, reading
 from symfleet.ledger.filesystem import check_filesystem
@@ -170,6 +171,7 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock) -> SqliteLedger:
     try:
         older = _check_before_writing(out, request.accept_older)
         crash.point("epoch.checked")
+        renew_log(path)
         connection = connect_writer(path)
     except BaseException:
         lock.close()

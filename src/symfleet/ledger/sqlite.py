@@ -14,6 +14,7 @@ refuses all further turns and asks the next start to check everything first.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from symfleet.ledger.audit_background import Slices, page_slices
 from symfleet.ledger.contract import EpochRequest, LedgerStatus
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.crash_points import pass_committed
+from symfleet.ledger.database import connect_reader
 from symfleet.ledger.faults import DiskFullError, guarded
 from symfleet.ledger.highwater import Highwater, write_highwater
 from symfleet.ledger.open_files import OpenFiles, keep_what_is_left
@@ -182,15 +184,19 @@ class SqliteLedger(RowLedger):
     def _abandon(self, error: BaseException) -> None:
         """Take a failed transaction back, and what memory made of it."""
         if isinstance(error, IOFailure) and not isinstance(error, DiskFullError):
-            self._broken = error
-            with contextlib.suppress(SymfleetError):
-                write_file(self._out / CHECK_FIRST_NAME, f"{error}\n".encode())
+            self._break(error)
         with contextlib.suppress(sqlite3.Error):
             if self._writer.in_transaction:
                 self._writer.rollback()
         if self._broken is None:
             with guarded(self._where):
                 self._standing = read_standing(self._connection)
+
+    def _break(self, error: SymfleetError) -> None:
+        """Refuse all further turns, and ask the next start to check everything first."""
+        self._broken = error
+        with contextlib.suppress(SymfleetError):
+            write_file(self._out / CHECK_FIRST_NAME, f"{error}\n".encode())
 
     # ---- between turns --------------------------------------------------------------------------
 
@@ -217,10 +223,14 @@ class SqliteLedger(RowLedger):
         return page_slices(Path(self._where), self._connection, rows)
 
     def _fold_log_back(self, mode: str) -> None:
-        with contextlib.suppress(DiskFullError), guarded(self._where):
-            crash.point("checkpoint.before")
-            self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
-            crash.point("checkpoint.after")
+        try:
+            with contextlib.suppress(DiskFullError), guarded(self._where):
+                crash.point("checkpoint.before")
+                self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+                crash.point("checkpoint.after")
+        except IOFailure as error:
+            self._break(error)
+            raise
 
     def highwater(self) -> Highwater:
         """Return how far the ledger has come."""
@@ -256,8 +266,24 @@ class SqliteLedger(RowLedger):
             self._audit.close()
         self._cursor.close()
         if not self._keeps_open:
-            self._writer.close()
+            self._close_writer()
         self._lock.close()
+
+    def _close_writer(self) -> None:
+        """Close the writer; after an I/O error without folding the log back, as SQLite does for the
+        last connection: it would synchronise once more what could not be synchronised, and take
+        that for done (A2). A reader beside it keeps it from that and changes nothing itself."""
+        if self._broken is None:
+            self._writer.close()
+            return
+        try:
+            reader = connect_reader(Path(self._where))
+        except SymfleetError:
+            # Then it stays open until the process ends, which is soon.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._writer))
+            return
+        self._writer.close()
+        reader.close()
 
     def close(self) -> None:
         """Fold the log back, write `highwater`, release the lock; never hides an earlier error."""
