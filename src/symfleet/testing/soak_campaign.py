@@ -39,7 +39,8 @@ _MARK_SHARE: Final = 0.03
 _MARK_S: Final = 1.0
 _GAP_SHARE: Final = 0.2
 """Of the time between two faults is left between them at least, when some have waited."""
-_LEFT_S: Final = 10.0
+_LEFT_S: Final = 30.0
+"""How long a zombie may stay, whose parent may be stopped now, and what a dead epoch has left."""
 _AGAIN_S: Final = 0.1
 """Between two looks for a victim that is not there."""
 _VERIFY_S: Final = 900.0
