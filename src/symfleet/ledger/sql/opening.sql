@@ -1,4 +1,7 @@
 -- Statements that create a campaign, open an epoch and register its sources and sinks.
+--
+-- unpublished_decisions looks for the corpus by its numbers and for the few others by their index:
+-- left alone, SQLite makes an index of all artefacts for it, at each start.
 
 -- name: put_campaign
 INSERT INTO campaign (only_row, campaign, ledger_incarnation, created_wall, keep, generation,
@@ -27,9 +30,15 @@ UPDATE work SET state = 'pending' WHERE state = 'leased'
 UPDATE work SET state = 'pending' WHERE state = 'deferred'
 
 -- name: unpublished_decisions
-SELECT count(DISTINCT artefacts.decision) FROM sinks CROSS JOIN artefacts
-WHERE sinks.epoch = (SELECT max(epoch) FROM sinks) AND artefacts.artefact > sinks.published_upto
-    AND artefacts.kind = sinks.kind AND artefacts.decision > 0
+SELECT count(DISTINCT decision) FROM (
+    SELECT a.decision FROM sinks AS s CROSS JOIN artefacts AS a NOT INDEXED
+    WHERE s.epoch = (SELECT max(epoch) FROM sinks) AND s.kind = 'corpus'
+        AND a.artefact > s.published_upto AND a.kind = 'corpus' AND a.decision > 0
+    UNION ALL
+    SELECT a.decision FROM sinks AS s CROSS JOIN artefacts AS a INDEXED BY artefacts_of_failures
+    WHERE s.epoch = (SELECT max(epoch) FROM sinks) AND s.kind <> 'corpus'
+        AND a.kind <> 'corpus' AND a.kind = s.kind AND a.artefact > s.published_upto
+        AND a.decision > 0)
 
 -- name: put_epoch
 INSERT INTO epochs (epoch, coordinator, opened_wall, host, pid, command_line, version, config_toml,
