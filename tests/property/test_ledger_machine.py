@@ -32,7 +32,14 @@ from hypothesis.stateful import (
 from symfleet.clock import SystemClock
 from symfleet.errors import IntegrityError
 from symfleet.ledger import opener, postgres_opener
-from symfleet.ledger.contract import CampaignRow, EpochRow, Ledger, LedgerReader, LedgerStatus
+from symfleet.ledger.contract import (
+    CampaignRow,
+    EpochRow,
+    Ledger,
+    LedgerReader,
+    LedgerStatus,
+    NewGeneration,
+)
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.sqlite import SqliteLedger
@@ -73,7 +80,16 @@ from symfleet.testing.ledgers import (
 )
 from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.postgres_writers import SeveralWriters
-from symfleet.types import Fence, FencingToken, Incarnation, Keep, Outcome, SinkKind, WorkState
+from symfleet.types import (
+    Fence,
+    FencingToken,
+    GenerationId,
+    Incarnation,
+    Keep,
+    Outcome,
+    SinkKind,
+    WorkState,
+)
 
 T = TypeVar("T")
 Stored = SqliteLedger | PostgresLedger | SeveralWriters
@@ -323,13 +339,17 @@ class LedgerMachine(RuleBasedStateMachine):
         missing = ("worker 1",) * (2 - acknowledged)
         self.turn(RecordAck(0, acknowledged, 2, missing, 1.0), CloseEpoch("asked", 0))
 
-    @rule(cleanly=st.booleans())
-    def next_epoch(self, cleanly: bool) -> None:
+    @rule(cleanly=st.booleans(), new_target=st.integers(0, 3))
+    def next_epoch(self, cleanly: bool, new_target: int) -> None:
         if cleanly:
             self.stored.close()
         else:
             self.stored.abandon()
         self.stored = self.own()
+        if new_target == 0:
+            generation = GenerationId(f"{self.lives:064x}")
+            new = NewGeneration(generation, campaign_row().key, f"jobs = {self.lives}\n", 1.0)
+            self.both(lambda ledger: ledger.begin_generation(new))
         self.open()
 
     # ---- what must hold -------------------------------------------------------------------------
