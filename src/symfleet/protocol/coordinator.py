@@ -149,6 +149,7 @@ class Coordinator:
             self._takeover.watch()
         if core.left:
             core.outbox.forget_turn()
+            self._settlement.forget()
             return ()
         if drained and core.ending is None:
             self._sweeps.run()
@@ -323,7 +324,7 @@ class Coordinator:
         work_ids = [*core.frontier.claimed]
         state_ids = [lease.state_id for lease in core.frontier.claimed.values()]
         for delivery in core.in_flight:
-            assert delivery.phase is not Phase.DECIDING or broken_off, "C1: decided within the turn"
+            assert delivery.phase is not Phase.DECIDING, "C1: decided within the turn"
             assert delivery.open_items, "A6: a delivery without items has ended"
             work_ids += [delivery.leases[n].work_id for n in delivery.open_items]
             state_ids += [delivery.leases[n].state_id for n in delivery.open_items]

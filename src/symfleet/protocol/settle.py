@@ -74,7 +74,10 @@ class Settlement:
         return True
 
     def forget(self) -> None:
-        """The turn's transaction failed as a whole: nothing was decided."""
+        """The turn's transaction failed as a whole, or will not be run: nothing was decided, so
+        that the loss of a slot may take back what was about to be."""
+        for delivery in self._deciding:
+            self._go_on(delivery)
         self._deciding.clear()
 
     def take_resets(self) -> Sequence[Slot]:
@@ -100,11 +103,16 @@ class Settlement:
             if not delivery.open_items:
                 core.finish_delivery(delivery)
                 continue
-            core.in_flight.step(core.now, delivery, Step.DECISION_FAILED)
-            core.fleet.touch(core.fleet.at(delivery.place))
+            self._go_on(delivery)
             delivery.failures += 1
             if delivery.failures >= _FAILURES_MAX:
                 core.roll_back(delivery, Undo("protocol", sent=True, retry=True, reason="decision"))
+
+    def _go_on(self, delivery: Delivery) -> None:
+        """Have a delivery wait for its result again."""
+        core = self._core
+        core.in_flight.step(core.now, delivery, Step.DECISION_FAILED)
+        core.fleet.touch(core.fleet.at(delivery.place))
 
     def _invalid(self, slot: Slot, delivery: Delivery, invalid: Invalid) -> None:
         """A6: undo, item to the head of pending while its token is current, slot reset."""

@@ -32,6 +32,7 @@ from symfleet.protocol.operations import (
     Admit,
     CloseEpoch,
     CommitQuiescence,
+    Decide,
     RecordAck,
     Release,
 )
@@ -325,6 +326,20 @@ def test_nothing_leaves_that_a_failed_transaction_was_to_make_true() -> None:
     ]
     bench.machine.fail(74, "disk full")
     assert not [a for a in bench.machine.end_turn(None) if isinstance(a, Send)]
+
+
+@pytest.mark.guarantee("J6")
+def test_a_worker_may_be_lost_while_what_it_decided_could_not_be_written() -> None:
+    bench = CoordinatorBench(workers=2, knobs=Knobs(prefetch=0))
+    work, *_ = bench.first_work(0, 1)
+    bench.machine.begin_turn(bench.clock.monotonic(), [bench.result(work)], drained=True)
+    bench.machine.fail(74, "disk full")
+    bench.machine.end_turn(None)
+    turn = bench.turn(RankLost(work.rank), bench.frame(StopAck(1), rank=3 - work.rank, slot=None))
+    assert not bench.core.fleet.workers[work.rank].slots[0].deliveries
+    assert turn.finish is not None
+    assert turn.finish.exit_code == 74
+    assert not [op for op in turn.operations if isinstance(op, (Decide, Release))]
 
 
 def test_when_not_even_the_verdict_can_be_written_the_end_comes_all_the_same() -> None:
