@@ -21,7 +21,7 @@ from symfleet.clock import SystemClock
 from symfleet.config.environment import inherited_environment
 from symfleet.ledger import opener
 from symfleet.runtime.mpirun import find_mpirun, mpirun_command
-from symfleet.testing.jobs import Job, Role, until
+from symfleet.testing.jobs import Job, Member, Role, until
 from symfleet.testing.million.campaign import Million, refill
 from symfleet.testing.programs import ProgramCampaign
 from symfleet.types import WorkState
@@ -173,7 +173,8 @@ def _one_restart(campaign: ProgramCampaign, job: Job, found: Resumes) -> None:
     found.root_mib.append(_peak_mib(root.pid))
     began = time.perf_counter()
     job.kill(root)
-    until("the root is dead", lambda: root.pid not in _pids(job), _DEADLINE_S)
+    # What the old epoch's workers had begun before they noticed is no news of the new one.
+    until("another root is there", lambda: _is_another(job, root), _DEADLINE_S)
     done, lines = _decided(campaign), len(campaign.runs())
     found.restart_s.append(_first_execution(campaign, lines) - began)
     time.sleep(1.0)  # more of it are begun
@@ -223,8 +224,8 @@ def _decided(campaign: ProgramCampaign) -> set[str]:
         return {digest.lower() for (digest,) in rows}
 
 
-def _pids(job: Job) -> set[int]:
-    return {member.pid for member in job.members()}
+def _is_another(job: Job, root: Member) -> bool:
+    return any(member.pid != root.pid for member in job.find(Role.ROOT))
 
 
 def _peak_mib(pid: int) -> float:
