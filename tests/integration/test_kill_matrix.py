@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from symfleet.testing import ledger_damage
-from symfleet.testing.kill_matrix import die, seen
+from symfleet.testing.kill_lives import die, seen
 from symfleet.testing.kill_scenes import PROGRAM, Scene
 from symfleet.testing.rotation import turn_of
 from symfleet.types import input_id_of

@@ -13,38 +13,37 @@ One *turn* has every label in every role, with one of its occurrences each and o
 recovery, so that three turns have all occurrences; `--pairs` has all of them with a death at every
 point of the recovery each.
 
-Where a rank can die alone (it is not the root, and has nothing durable), that is a case, too.
+Where a rank can die alone (it is not the root, and has nothing durable), that is a case, too; and
+at each point of the root an error of the system may come instead (EIO), which ends the job or does
+not, but must not cost anything either: some of these have their turn with each change.
 Prints one line of JSON; exits with 1 when anything is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import enum
 import json
 import os
 import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
-from symfleet import crash
-from symfleet.errors import SymfleetError
 from symfleet.testing.kill_afterwards import Keeping, Retargeted
+from symfleet.testing.kill_lives import ENDED, counted, die, said, seen
 from symfleet.testing.kill_scenes import ROOT, Mischief, Result, Scene
-from symfleet.testing.one_process import RankDied
+from symfleet.testing.rotation import window
 from symfleet.types import WorkState
 
 OCCURRENCES: Final = 3
-_LIFE_S: Final = 60
-"""A life that takes longer is stuck: SIGALRM ends it."""
-_ENDED: Final = (0, 2)
-"""A life that got through; 2: faults were counted, which these scenes have by themselves."""
+ERRORS: Final = 12
+"""How many cases of an error of the system a turn has."""
 _BY_ITSELF: Final = {
     "blames": 1,
     "id_mismatches": 1,
@@ -56,8 +55,13 @@ _BY_ITSELF: Final = {
 _BY_DEATH: Final = {"leases_recovered": 99, "redone_decisions": 99}
 _BY_LONELY_DEATH: Final = {"slots_recovered": 9, "slots_reborn": 9}
 
-Profile = Mapping[tuple[str, str], int]
-"""(place, label) -> passages, in the order of the first ones."""
+
+class Form(enum.StrEnum):
+    """What a case does."""
+
+    PROCESS = "process killed"
+    RANK = "rank dies alone"
+    ERROR = "EIO"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +72,20 @@ class Case:
     place: str
     label: str
     occurrence: int
-    alone: bool
-    """Whether that rank dies alone; else the whole process does."""
+    form: Form
 
     def __str__(self) -> str:
-        who = f"rank {self.place} alone" if self.alone else f"at rank {self.place}"
-        return f"{self.scene}: {self.label} {self.occurrence} {who}"
+        return f"{self.scene}: {self.label} {self.occurrence} at rank {self.place}, {self.form}"
+
+    @property
+    def action(self) -> str:
+        """What happens at the point."""
+        return "eio" if self.form is Form.ERROR else "kill"
 
     @property
     def spec(self) -> str:
         """What arms it."""
-        return f"{self.label}:{self.occurrence}:kill:{self.place}"
+        return f"{self.label}:{self.occurrence}:{self.action}:{self.place}"
 
 
 @dataclass(slots=True)
@@ -151,9 +158,8 @@ class Kind:
                 continue
             elsewhere.add((label, role))
             for occurrence in range(1, min(OCCURRENCES, passages) + 1):
-                yield Case(self.name, place, label, occurrence, alone=False)
-            if place != ROOT:
-                yield Case(self.name, place, label, 1, alone=True)
+                yield Case(self.name, place, label, occurrence, Form.PROCESS)
+            yield Case(self.name, place, label, 1, Form.ERROR if place == ROOT else Form.RANK)
 
 
 def kinds(folder: Path) -> Sequence[Kind]:
@@ -170,73 +176,6 @@ def kinds(folder: Path) -> Sequence[Kind]:
 
 _PAUSING: Final = Mischief(pausing=5)
 _DEADLY: Final = Mischief(deadly=7)
-
-
-# ---- lives --------------------------------------------------------------------------------------
-
-
-def in_child(what: Callable[[], int], log: Path) -> int:
-    """Run something in a forked process; return its exit code, negative for a signal."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            signal.alarm(_LIFE_S)
-            descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            os.dup2(descriptor, 1)
-            os.dup2(descriptor, 2)
-            code = what()
-        except BaseException:  # noqa: BLE001 - the border of the process
-            os.write(2, traceback.format_exc().encode())
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status)
-
-
-def die(scene: Scene, spec: str, *, alone: bool = False) -> int:
-    """Live until somebody dies; return how the process ended."""
-
-    def kill() -> None:
-        if alone:
-            raise RankDied
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def life() -> int:
-        crash.arm(spec, scene.place, kill)
-        return scene.live()
-
-    return in_child(life, scene.folder / "life.log")
-
-
-def counted(scene: Scene, spec: str) -> Profile:
-    """Live to the end; return which points were passed."""
-    told = scene.folder / "passages"
-
-    def life() -> int:
-        passages = crash.count(scene.place)
-        code = scene.live()
-        told.write_text(json.dumps([[*key, n] for key, n in passages.items()]))
-        return code
-
-    code = in_child(life, scene.folder / "life.log")
-    assert code in _ENDED, f"{spec}: {code}: {said(scene)}"
-    assert scene.look() == []
-    return {(place, label): n for place, label, n in json.loads(told.read_text())}
-
-
-def said(scene: Scene) -> str:
-    """Return what the lives of a scene have said."""
-    log = scene.folder / "life.log"
-    return log.read_text("utf-8", "replace")[-4000:] if log.exists() else ""
-
-
-def seen(scene: Scene) -> list[str]:
-    """Return what is wrong now; what cannot even be looked at is."""
-    try:
-        return scene.look()
-    except SymfleetError as error:
-        return [f"it cannot be read: {error}"]
 
 
 # ---- judging ------------------------------------------------------------------------------------
@@ -259,28 +198,33 @@ class Matrix:
 
     def turn(self, turn: int) -> list[Case]:
         """Return the cases of a turn."""
-        groups: dict[tuple[str, str, str, bool], list[Case]] = {}
+        groups: dict[tuple[str, str, str, Form], list[Case]] = {}
+        errors: list[Case] = []
         for case in self.cases:
-            key = (case.scene, case.place, case.label, case.alone)
-            groups.setdefault(key, []).append(case)
-        return [group[turn % len(group)] for group in groups.values()]
+            key = (case.scene, case.place, case.label, case.form)
+            if case.form is Form.ERROR:
+                errors.append(case)
+            else:
+                groups.setdefault(key, []).append(case)
+        chosen = [group[turn % len(group)] for group in groups.values()]
+        return [*chosen, *window(errors, turn, ERRORS)]
 
     def run(self, case: Case, number: int, *, pairs: bool) -> None:
         """Run one case. `number` chooses the point at which it dies again."""
         kind = self.kinds[case.scene]
         scene = kind.fresh()
         try:
-            wrong = self._die(scene, case.spec, alone=case.alone)
+            wrong = self._die(scene, case)
             if pairs:
                 saved = kind.saved(scene)
                 for label in kind.recovery:
                     scene = kind.again(scene, saved)
-                    found = self._recover(kind, scene, label, alone=case.alone)
+                    found = self._recover(kind, scene, label, case.form)
                     wrong += [f"then {label}: {one}" for one in found]
                 saved.forget()
             else:
                 again = kind.recovery[number % len(kind.recovery)]
-                wrong += self._recover(kind, scene, again, alone=case.alone)
+                wrong += self._recover(kind, scene, again, case.form)
         finally:
             scene.forget()
         self.report.cases += 1
@@ -292,31 +236,36 @@ class Matrix:
             self.report.violations.append(f"{case}: {one}")
         self.report.labels = dict(self._hits)
 
-    def _die(self, scene: Scene, spec: str, *, alone: bool) -> list[str]:
+    def _die(self, scene: Scene, case: Case) -> list[str]:
         """Die for the first time; return what is wrong then."""
-        code = die(scene, spec, alone=alone)
-        if code != (-signal.SIGKILL) and not (alone and code in _ENDED):
+        code = die(scene, case.spec, alone=case.form is Form.RANK)
+        ends_well = {
+            Form.PROCESS: code == -signal.SIGKILL,
+            Form.RANK: code in ENDED,
+            Form.ERROR: code >= 0,
+        }
+        if not ends_well[case.form]:
             return [f"it ended with {code}: {said(scene)}"]
-        if f"crash point {spec.partition(':')[0]}: kill" not in said(scene):
-            return [f"nobody died: {said(scene)}"]
+        if f"crash point {case.label}: {case.action}" not in said(scene):
+            return [f"nobody was there: {said(scene)}"]
         self.report.deaths += 1
-        self._hits[spec.partition(":")[0]] += 1
+        self._hits[case.label] += case.form is not Form.ERROR
         return seen(scene)
 
-    def _recover(self, kind: Kind, scene: Scene, label: str, *, alone: bool = False) -> list[str]:
+    def _recover(self, kind: Kind, scene: Scene, label: str, form: Form) -> list[str]:
         """Die again at a point, then live to the end; return what is wrong."""
         code, wrong = die(scene, f"{label}:1:kill:{ROOT}"), list[str]()
         if code == -signal.SIGKILL:
             self.report.deaths_in_recovery += 1
             self._hits[label] += 1
-        elif code not in _ENDED:
+        elif code not in ENDED:
             wrong.append(f"the life that was to die at {label} ended with {code}: {said(scene)}")
         wrong += [f"after {label}: {one}" for one in seen(scene)]
         code = die(scene, "")
-        if code not in _ENDED:
+        if code not in ENDED:
             return [*wrong, f"the last life ended with {code}: {said(scene)}"]
         allowed = Counter(_BY_ITSELF | _BY_DEATH)
-        if alone:
+        if form is Form.RANK:
             allowed.update(_BY_LONELY_DEATH)
         if kind.expected.states.get(WorkState.POISONED):
             allowed["blames"] += 3
