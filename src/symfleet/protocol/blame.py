@@ -48,12 +48,15 @@ class Breaker:
     """Pauses hosts. `blames_to_pause`: deaths in a row, without a success between."""
 
     blames_to_pause: int
+    worked: bool = False
+    """Whether any item ran to a verdict."""
     _streaks: dict[str, int] = field(default_factory=dict)
     paused: dict[str, str] = field(default_factory=dict)
     """Host -> why."""
 
     def success(self, host: str) -> None:
         """An item ran to a verdict on this host."""
+        self.worked = True
         self._streaks.pop(host, None)
 
     def failure(self, host: str, why: str) -> bool:

@@ -181,6 +181,18 @@ class Core:
         if self.breaker.pause(host, why):
             self.note("error", "host_paused", host=host, why=why, hint=hint)
 
+    def host_failed(self, host: str, why: str) -> bool:
+        """Count a failure of a host's engine; return whether that paused the host."""
+        tripped = self.breaker.failure(host, why)
+        if tripped:
+            self.note("error", "host_paused", host=host, why=self.breaker.paused[host])
+        return tripped
+
+    @property
+    def engine_works(self) -> bool:
+        """Whether any execution of the campaign ever led to a verdict, as far as is known here."""
+        return self.breaker.worked or self.setup.opening.decisions > 0
+
     def fail(self, exit_code: int, reason: str) -> None:
         """Begin a control stop (69, 70, 74). One of a peer is told to the root, which ends the job
         by it. `reason`: the text of the error, with its four parts."""

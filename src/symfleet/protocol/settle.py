@@ -115,7 +115,10 @@ class Settlement:
         core.fleet.touch(core.fleet.at(delivery.place))
 
     def _invalid(self, slot: Slot, delivery: Delivery, invalid: Invalid) -> None:
-        """A6: undo, item to the head of pending while its token is current, slot reset."""
+        """A6: undo, item to the head of pending while its token is current, slot reset.
+
+        While nothing ever worked, this speaks of the engine and not of the item, which spends no
+        retry: the breaker ends it."""
         core = self._core
         for lease, work in zip(delivery.leases, delivery.items, strict=True):
             if input_id_of(lease.data) != work.input:
@@ -129,12 +132,13 @@ class Settlement:
         if invalid.mismatched_id:
             core.outbox.fault("id_mismatches", invalid.reason)
         core.violation(slot.place.rank, f"invalid result: {invalid.reason}: {invalid.detail}", slot)
-        how = Undo("invalid", sent=True, retry=True, at_head=True, reason=invalid.reason)
+        retry = core.engine_works
+        how = Undo("invalid", sent=True, retry=retry, at_head=True, reason=invalid.reason)
         token = delivery.token
         core.roll_back(delivery, how)
         core.accept(slot, token, "recovered", slot.incarnation)
         worker = core.fleet.workers[slot.place.rank]
-        core.breaker.failure(worker.host, f"invalid result: {invalid.reason}")
+        core.host_failed(worker.host, f"invalid result: {invalid.reason}")
         if slot.phase is SlotPhase.OPEN:
             self._to_reset[slot.place] = slot.incarnation
 
@@ -191,7 +195,7 @@ class Settlement:
             case Fate.UNEXPLAINED:
                 self._give_back(delivery, number, "killed", ran=True)
             case Fate.BLAME:
-                if core.breaker.failure(host, death.detail):
+                if core.host_failed(host, death.detail):
                     self._give_back(delivery, number, "lost", ran=False)
                 else:
                     self._blame(delivery, number, death)

@@ -22,6 +22,7 @@ from symfleet.protocol.codec import Frame
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived
 from symfleet.protocol.messages import Flips, SlotsSeen, Turn, TurnAnswer
 from symfleet.protocol.operations import (
+    Admission,
     Admit,
     Answer,
     AuditLeases,
@@ -184,57 +185,61 @@ def ledger_on(folder: Path) -> MemoryLedger:
 
 def operations_of_another(bench: OwnerBench, lease: Lease) -> Sequence[Operation]:
     """Return one of each operation that another coordinator may ask for; it holds `lease`."""
-    sink = bench.sink
+    sink, other = bench.sink, FencingToken(lease.token.epoch, Fence(10**6))
     child = bench.program.children(bench.program.node(lease.data))[0]
     made = admission(bench.program.data(child))
-    done = bench.program.execute(lease.work_id, lease.data)
     return (
         Claim(1, 1),
         Admit(bench.source, (made,)),
         CountSkips(bench.source, (("empty", 1),)),
         SetSource(bench.source, is_open=True),
         Release(lease.work_id, lease.token, "given_back"),
-        Defer(lease.work_id, FencingToken(lease.token.epoch, Fence(10**6)), "why"),
-        Blame(lease.work_id, FencingToken(lease.token.epoch, Fence(10**6)), Incarnation(3), "d"),
+        Defer(lease.work_id, other, "why"),
+        Blame(lease.work_id, other, Incarnation(3), "d"),
         StoreInputs((b"stored",)),
         CountFaults(1, ()),
         MarkPublished(sink.sink, sink.incarnation, 0, 0),
         RecordAck(1, 0, 0, (), 0.5),
         AuditLeases(1, ()),
-        Decide(
-            work_id=lease.work_id,
-            token=lease.token,
-            input_id=input_id_of(lease.data),
-            keep=Keep.ALL,
-            outcome=Outcome.OK,
-            exit_code=0,
-            signal=0,
-            edges=done.edges,
-            unstable=0,
-            generated=1,
-            dropped=0,
-            children=(
-                Child(
-                    input_id=made.input_id,
-                    data=made.data,
-                    work_id=made.work_id,
-                    state_id=made.state_id,
-                    payload=made.payload,
-                    how="scan",
-                    site=2**63 + 1,
-                    direction=1,
-                    outcome=Outcome.OK,
-                    signal=0,
-                    edges=bench.program.edges(child),
-                ),
-            ),
-            flips=Flips(sat=1),
-            solved={"scan": 1},
-            executions=2,
-            solver_us=1,
-            wall_us=1,
-            cpu_us=1,
-            degraded=(),
-            reason=None,
-        ),
+        _decision(bench, lease, child, made),
+    )
+
+
+def _decision(bench: OwnerBench, lease: Lease, child: int, made: Admission) -> Decide:
+    """Return a decision of `lease` with one child."""
+    done = bench.program.execute(lease.work_id, lease.data)
+    report = Child(
+        input_id=made.input_id,
+        data=made.data,
+        work_id=made.work_id,
+        state_id=made.state_id,
+        payload=made.payload,
+        how="scan",
+        site=2**63 + 1,
+        direction=1,
+        outcome=Outcome.OK,
+        signal=0,
+        edges=bench.program.edges(child),
+    )
+    return Decide(
+        work_id=lease.work_id,
+        token=lease.token,
+        input_id=input_id_of(lease.data),
+        keep=Keep.ALL,
+        outcome=Outcome.OK,
+        exit_code=0,
+        signal=0,
+        edges=done.edges,
+        unstable=0,
+        generated=1,
+        dropped=0,
+        children=(report,),
+        flips=Flips(sat=1),
+        solved={"scan": 1},
+        executions=2,
+        solver_us=1,
+        wall_us=1,
+        cpu_us=1,
+        degraded=(),
+        reason=None,
     )

@@ -179,6 +179,7 @@ def test_a_lost_child_is_noticed_by_the_digest_over_all() -> None:
 
 def test_an_invalid_result_again_and_again_ends_in_a_deferral() -> None:
     bench, work = working(protocol_retries=0)
+    bench.core.breaker.success("another host")  # so it is not the engine
     item = msgspec.structs.replace(honest(bench, work), unstable=-1)
     bench.turn(bench.result(work, [item]))
     assert bench.faults()["protocol_deferred"] == {"": 1}
@@ -415,3 +416,25 @@ def test_a_result_that_announces_more_parts_than_there_can_be_is_malformed_at_on
     huge = Result(items, 2**40, "")
     bench.turn(bench.frame(huge, rank=work.rank, slot=work.slot, token=work.token))
     assert bench.faults() == {"quarantined_results": {"malformed": 1}}
+
+
+@pytest.mark.guarantee("A6")
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_an_engine_that_never_worked_is_paused_before_any_item_is_held_to_account(
+    nodes: int,
+) -> None:
+    """E16, with so few items that each would spend all its retries."""
+    bench = CoordinatorBench()
+    works = bench.first_work(*range(nodes))
+    for life in range(100, 120):
+        (work, *_) = works
+        lies = [msgspec.structs.replace(item, unstable=-1) for item in bench.execute(work)]
+        turn = bench.turn(bench.result(work, lies))
+        if bench.core.breaker.paused:
+            break
+        bench.lives[1, 0] = life
+        works = bench.turn(bench.ready()).works or turn.works
+    states = {state: n for state, n in bench.ledger.status().states.items() if n}
+    assert states.keys() <= {WorkState.PENDING, WorkState.LEASED}
+    assert sum(states.values()) == nodes
+    assert bench.faults()["invalid_results"] == {"range": bench.knobs.blames_to_pause}
