@@ -44,6 +44,7 @@ from symfleet.types import WorkState
 OCCURRENCES: Final = 3
 ERRORS: Final = 12
 """How many cases of an error of the system a turn has."""
+_TOLD_EVERY: Final = 20
 _BY_ITSELF: Final = {
     "blames": 1,
     "id_mismatches": 1,
@@ -291,6 +292,8 @@ def run(
     cases = matrix.cases if turn is None else matrix.turn(turn)
     for number, case in enumerate(cases, turn or 0):
         if only in str(case) and part[1] and number % part[1] == part[0]:
+            if not number % _TOLD_EVERY:
+                tell(f"{number} of {len(cases)}: {case}")
             matrix.run(case, number, pairs=turn is None)
     matrix.report.seconds = round(time.monotonic() - began, 3)
     return matrix.report

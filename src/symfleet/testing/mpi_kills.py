@@ -180,7 +180,9 @@ def run_cases(
     outcome, chance = Outcome(tell), random.Random(1)
     chains: list[Chain] = []
     try:
-        for case in sorted(cases, key=lambda case: not case.is_fresh):
+        ordered = sorted(cases, key=lambda case: not case.is_fresh)
+        for number, case in enumerate(ordered, 1):
+            tell(f"{number} of {len(ordered)}: {case}")
             if not chains or chains[-1].is_worn or (case.is_fresh and chains[-1].is_begun):
                 if chains:
                     chains[-1].finish(expected)
