@@ -8,14 +8,16 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from symfleet.errors import ExitCode, IntegrityError, IOFailure
+from symfleet.errors import BusyError, ExitCode, IntegrityError, IOFailure
 from symfleet.ledger import opener
+from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.protocol.operations import Admit
+from symfleet.protocol.operations import Admit, StoreInputs
 from symfleet.testing.jobs import until
 from symfleet.testing.ledgers import (
     ManualClock,
@@ -152,6 +154,81 @@ def test_a_log_that_is_taken_away_is_folded_back(
         assert log.read_bytes() == STRANGER
         log.unlink()
     assert_whole(log.parent)
+
+
+@pytest.mark.guarantee("L8")
+def test_a_lock_that_is_removed_is_locked_anew(ledger: SqliteLedger, tmp_path: Path) -> None:
+    """People remove lock files. The campaign has one owner all the same."""
+    lock = tmp_path / "out" / "owner.lock"
+    told = lock.read_text()
+    lock.unlink()
+    ledger.checkpoint()
+    assert lock.read_text() == told
+    with pytest.raises(BusyError, match="owned by a live job"):
+        opener.open_owner(lock.parent, REQUEST, ManualClock())
+    ledger.close()
+    opener.open_owner(lock.parent, REQUEST, ManualClock()).close()
+
+
+@pytest.mark.guarantee("L8")
+def test_an_owner_whose_lock_was_taken_by_another_goes(
+    ledger: SqliteLedger, tmp_path: Path
+) -> None:
+    lock = tmp_path / "out" / "owner.lock"
+    lock.unlink()
+    other = acquire(lock.parent, Holder("elsewhere", 77, 0, 1.0), ManualClock(), 0.0)
+    with pytest.raises(BusyError, match="process 77 on elsewhere"):
+        ledger.checkpoint()
+    other.close()
+
+
+# ---- what a lost log takes along ----------------------------------------------------------------
+
+
+def lose_log(ledger: SqliteLedger, out: Path) -> None:
+    """Let the owner die, and everything that was not folded back yet be lost with its log."""
+    alone = (out / "ledger.db").read_bytes()
+    ledger.abandon()
+    (out / "ledger.db").write_bytes(alone)
+    for suffix in ("-wal", "-shm"):
+        (out / f"ledger.db{suffix}").unlink(missing_ok=True)
+
+
+@pytest.mark.guarantee("C9")
+def test_a_lost_log_is_noticed_by_the_mark_beside_the_ledger(tmp_path: Path) -> None:
+    clock = ManualClock()
+    ledger = opener.create(tmp_path, campaign_row(Keep.ALL), REQUEST, clock)
+    ledger.open_epoch(epoch_request())
+    source = ledger.register_source("seeds", "/s", "here")
+    ledger.run([Admit(source, (admission(b"a"), admission(b"b")))])
+    ledger.run([decision(claim(ledger), keep=Keep.ALL)])
+    clock.now += 11
+    ledger.checkpoint()
+    lose_log(ledger, tmp_path)
+    before = (tmp_path / "ledger.db").read_bytes()
+    with pytest.raises(IntegrityError, match="1 decisions are missing") as caught:
+        opener.open_owner(tmp_path, REQUEST, ManualClock())
+    assert "--accept-older-ledger" in caught.value.hint
+    assert (tmp_path / "ledger.db").read_bytes() == before
+    accepting = replace(REQUEST, accept_older="fedcba9876543210")
+    again = opener.open_owner(tmp_path, accepting, ManualClock())
+    assert list(again.audit()) == []
+    again.close()
+
+
+@pytest.mark.guarantee("C9")
+def test_a_file_that_is_cut_off_to_an_older_length_is_refused(
+    ledger: SqliteLedger, tmp_path: Path
+) -> None:
+    path = tmp_path / "out" / "ledger.db"
+    length = path.stat().st_size
+    ledger.run([StoreInputs((bytes(100_000),))])
+    ledger.close()
+    assert path.stat().st_size > length
+    os.truncate(path, length)
+    with pytest.raises(IntegrityError, match="cut off"):
+        opener.open_owner(path.parent, REQUEST, ManualClock())
+    assert path.stat().st_size == length
 
 
 def test_a_rescued_copy_never_replaces_an_earlier_one(ledger: SqliteLedger, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ has no name any more is saved under a free one.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sqlite3
 from dataclasses import dataclass
@@ -123,6 +124,12 @@ def _saved(connection: sqlite3.Connection, path: Path, away: str) -> tuple[str, 
         f"all that it held was saved as {rescued.name} beside it",
         f"{away}`mv {rescued} {path}` puts it back, then `symfleet resume {path.parent}` goes on",
     )
+
+
+def never_close(connection: sqlite3.Connection) -> None:
+    """Keep a connection open until the process ends: closing it would remove what has the name of
+    its log."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def rescue(connection: sqlite3.Connection, path: Path) -> Path:

@@ -11,13 +11,13 @@ import contextlib
 import fcntl
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from symfleet.clock import Clock
 from symfleet.corpus.durable import io_failure
-from symfleet.errors import BusyError
+from symfleet.errors import BusyError, IOFailure
 
 LOCK_NAME: Final = "owner.lock"
 _POLL_S: Final = 0.02
@@ -36,14 +36,15 @@ class Holder:
 class OwnerLock:
     """The held lock. Close it to let others in."""
 
-    def __init__(self, descriptor: int, holder: Holder) -> None:
+    def __init__(self, descriptor: int, holder: Holder, path: Path) -> None:
         self._descriptor = descriptor
         self._holder = holder
+        self._path = path
         self.tell_epoch(holder.epoch)
 
     def tell_epoch(self, epoch: int) -> None:
         """Write down which epoch the holder has opened."""
-        holder = self._holder
+        holder = self._holder = replace(self._holder, epoch=epoch)
         text = json.dumps(
             {"host": holder.host, "pid": holder.pid, "epoch": epoch, "since": holder.since_wall}
         )
@@ -51,6 +52,30 @@ class OwnerLock:
         with contextlib.suppress(OSError):
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, text.encode() + b"\n", 0)
+
+    def keep(self) -> None:
+        """See that the lock's name still leads to the lock, and lock the name anew when somebody
+        has removed it: else the next job would find it free.
+
+        Raises BusyError when another job has taken the name meanwhile."""
+        held = os.fstat(self._descriptor)
+        with contextlib.suppress(OSError):
+            named = self._path.stat()
+            if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino):
+                return
+        try:
+            descriptor = _open(self._path)
+        except IOFailure:
+            return  # nobody can take it either
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            told = os.pread(descriptor, 4096, 0)
+            os.close(descriptor)
+            raise _busy(self._path, told, self._holder.since_wall) from None
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        self.tell_epoch(self._holder.epoch)
 
     def close(self) -> None:
         """Release the lock; the file stays."""
@@ -65,10 +90,7 @@ def acquire(out: Path, holder: Holder, clock: Clock, wait_s: float) -> OwnerLock
     Raises BusyError naming holder and age when somebody else has it then.
     """
     path = out / LOCK_NAME
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise io_failure(error, "the owner's lock cannot be opened", str(path)) from error
+    descriptor = _open(path)
     deadline = clock.monotonic() + wait_s
     while True:
         try:
@@ -82,8 +104,15 @@ def acquire(out: Path, holder: Holder, clock: Clock, wait_s: float) -> OwnerLock
             os.close(descriptor)
             raise io_failure(error, "the owner's lock cannot be taken", str(path)) from error
         else:
-            return OwnerLock(descriptor, holder)
+            return OwnerLock(descriptor, holder, path)
         clock.sleep(_POLL_S)
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise io_failure(error, "the owner's lock cannot be opened", str(path)) from error
 
 
 def _busy(path: Path, told: bytes, now_wall: float) -> BusyError:
