@@ -37,6 +37,7 @@ def cut_off(folder: Path) -> None:
     """Begin the soak in a process of its own and end that, as the loss of its machine would."""
     words = ["--minutes", str(SECONDS / 60), "--every", str(EVERY_S), "--nodes", str(NODES)]
     words += ["--pause", str(PAUSE_S), "--steady", "0", "--folder", str(folder)]
+    words += ["--json", str(folder.with_suffix(".json"))]
     soak = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.soak", *words],
         cwd=ROOT,
@@ -44,7 +45,12 @@ def cut_off(folder: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        until("faults have struck", lambda: len(Recorder(folder).story()) >= 4, 60)
+        until(
+            "faults have struck",
+            lambda: len(Recorder(folder).story()) >= 4 or soak.poll() is not None,
+            300,
+        )
+        assert soak.poll() is None, "it is to be killed"
         below = {pid: status_of(pid) for pid in descendants(soak.pid)}
     finally:
         soak.kill()
