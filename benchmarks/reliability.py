@@ -25,6 +25,9 @@ PAGE: Final = ROOT / "docs" / "explanation" / "reliability.md"
 _BEGIN: Final = "<!-- figures: written by python -m benchmarks.reliability -->"
 _END: Final = "<!-- end of figures -->"
 
+_FOUND: Final = ("violations", "problems", "wrong")
+"""Where results name what is not as promised: one by one, or as their number."""
+
 Result = dict[str, Any]
 
 
@@ -140,7 +143,7 @@ PROGRAMMES: Final = (
 
 def wrong_in(result: Result) -> int:
     """Return how many promises were broken."""
-    found = result.get("violations", result.get("problems", result.get("wrong", ())))
+    found: Any = next(result[name] for name in _FOUND if name in result)
     return found if isinstance(found, int) else len(found)
 
 
