@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.errors import IntegrityError
+from symfleet.errors import ExitCode, IntegrityError
 from symfleet.ledger import audit_background, opener
 from symfleet.ledger.audit_background import SHARE, BackgroundAudit, Slices
 from symfleet.ledger.contract import Finding
@@ -23,6 +23,7 @@ from symfleet.protocol.operations import (
     Quiesced,
     SetSource,
 )
+from symfleet.testing.jobs import Role
 from symfleet.testing.ledger_damage import flip_byte, unguarded
 from symfleet.testing.ledgers import (
     ManualClock,
@@ -32,8 +33,10 @@ from symfleet.testing.ledgers import (
     decision,
     epoch_request,
 )
-from symfleet.types import Keep
+from symfleet.testing.programs import ProgramCampaign
+from symfleet.types import Keep, WorkState
 
+PROGRAM = Path(__file__).parents[1] / "programs" / "none.py"
 REQUEST = opener.OwnerRequest("here", os.getpid(), reserve_bytes=0)
 DECIDED = b"a decided input that is easy to find in the file"
 ITEMS = 100
@@ -246,3 +249,37 @@ def test_the_first_thing_that_is_wrong_ends_it() -> None:
         audit.step("here", hurry=False)
     audit.step("here", hurry=True)
     assert not audit.finished
+
+
+# ---- a whole job --------------------------------------------------------------------------------
+
+
+@pytest.mark.guarantee("A1")
+@pytest.mark.guarantee("Q4")
+def test_a_job_whose_ledger_was_damaged_long_ago_stops_in_order(tmp_path: Path) -> None:
+    seeds = {f"seed{number}": b"%d" % number for number in range(12)}
+    campaign = ProgramCampaign(tmp_path, PROGRAM, seeds, seconds=0.3)
+    try:
+        job = campaign.job()
+        job.start()
+        campaign.wait_for_decision(job)
+        for member in job.find(Role.LAUNCHER):
+            job.kill(member)
+        job.assert_nothing_left()
+        with campaign.reader() as reader:
+            decided = reader.work_rows(WorkState.DONE, 1)[0].input_id
+        campaign.tamper("UPDATE inputs SET data = x'00' WHERE digest = ?", [bytes.fromhex(decided)])
+        again = campaign.job()
+        assert again.run() == ExitCode.INTEGRITY, again.story.read_text()
+        story = again.story.read_text()
+        assert "an input does not match its name" in story
+        assert decided in story
+        assert "found while the campaign ran" in story
+        assert "next epoch" not in story
+        with campaign.reader() as reader:
+            status = reader.status()
+        assert status.epoch is not None
+        assert status.epoch.exit_code == ExitCode.INTEGRITY
+        assert [(one.acknowledged, one.workers) for one in status.coordinators] == [(2, 2)]
+    finally:
+        campaign.close()
