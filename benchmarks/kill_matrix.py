@@ -3,7 +3,8 @@
 Two halves, whose implementations are symfleet.testing.kill_matrix and symfleet.testing.mpi_kills:
 
 * processes: every crash point of every role, its first three occurrences, each with a death at
-  every point of the recovery (`--processes turn`: one occurrence and one of these deaths each);
+  every point of the recovery (`--processes turn`: one occurrence and one of these deaths each),
+  and, where a PostgreSQL server is installed, three turns with their ledgers there;
 * jobs, with real MPI: every crash point with one and with two coordinators, its first three
   occurrences, killed, and stopped and continued; every strike; every double death.
 
@@ -30,6 +31,7 @@ from symfleet.testing import kill_matrix, memory_limit
 from symfleet.testing.layout_faults import Exploration
 from symfleet.testing.mpi_cases import Case, double_cases, point_cases, shuffled, strike_cases
 from symfleet.testing.mpi_kills import NODES, run_cases
+from symfleet.testing.postgres_cluster import Cluster, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 TREE = ROOT / "tests" / "programs" / "tree.py"
@@ -45,6 +47,23 @@ def kill_processes(form: str) -> dict[str, Any]:
     turn = None if form == "pairs" else 0
     with tempfile.TemporaryDirectory(prefix="kills-", dir=kill_matrix.in_memory()) as name:
         return asdict(kill_matrix.run(Path(name), tell, turn=turn))
+
+
+def kill_processes_on_a_server() -> list[dict[str, Any]]:
+    """Run three turns, which have all occurrences, with ledgers on a server if there is one."""
+    binaries = programs()
+    if binaries is None:
+        return []
+    cluster = Cluster(binaries)
+    try:
+        reports = []
+        for turn in range(kill_matrix.OCCURRENCES):
+            with tempfile.TemporaryDirectory(prefix="kills-", dir=kill_matrix.in_memory()) as name:
+                report = kill_matrix.run(Path(name), tell, turn=turn, server=cluster.url)
+                reports.append(asdict(report))
+        return reports
+    finally:
+        cluster.stop()
 
 
 def job_cases() -> list[Case]:
@@ -85,9 +104,11 @@ def main() -> int:
     date = datetime.datetime.now(tz=datetime.UTC)
     load = os.getloadavg()
     processes = {} if options.processes == "none" else kill_processes(options.processes)
+    on_a_server = [] if options.processes == "none" else kill_processes_on_a_server()
     cases = [case for case in job_cases() if options.only in str(case)][: options.jobs_max]
     jobs = kill_jobs(cases)
-    wrong = [*processes.get("violations", []), *jobs["violations"]]
+    died_in = [one for one in (processes, *on_a_server) if one]
+    wrong = [*(found for one in died_in for found in one["violations"]), *jobs["violations"]]
     result: dict[str, Any] = {
         "command": "python -m benchmarks.kill_matrix",
         "date": date.isoformat(timespec="seconds"),
@@ -95,13 +116,14 @@ def main() -> int:
         "seed": "none: all cases, in a fixed order",
         "labels": len(crash.LABELS),
         "processes": processes,
+        "processes_on_a_server": on_a_server,
         "jobs": jobs,
         "violations": wrong,
         "load": {"before": load, "after": os.getloadavg(), "cores": os.cpu_count()},
     }
     path = options.json or ROOT / "benchmarks" / "results" / f"kill-matrix-{date:%Y-%m-%d}.json"
     path.write_text(json.dumps(result, indent=1) + "\n")
-    died = f"{processes.get('deaths', 0)} processes and {jobs['met']} jobs died"
+    died = f"{sum(one['deaths'] for one in died_in)} processes and {jobs['met']} jobs died"
     print(f"{died}, {len(wrong)} wrong: {path}")
     return 1 if wrong or jobs["met"] != len(cases) else 0
 

@@ -12,17 +12,34 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from symfleet.testing import ledger_damage
 from symfleet.testing.kill_lives import die, seen
 from symfleet.testing.kill_scenes import PROGRAM, Scene
+from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.rotation import turn_of
 from symfleet.types import input_id_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PARTS = 2
+TURN = turn_of(REPOSITORY, datetime.datetime.now(tz=datetime.UTC).date())
+PARTS, SERVER_PARTS = 2, 10
+
+
+def matrix(*arguments: str) -> dict[str, Any]:
+    """Run a part of this change's turn; return its report."""
+    done = subprocess.run(
+        [sys.executable, "-m", "symfleet.testing.kill_matrix", "--turn", str(TURN), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=170,
+        check=False,
+    )
+    assert done.stdout, done.stderr.decode()
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
 
 
 @pytest.mark.guarantee("C1")
@@ -35,21 +52,24 @@ PARTS = 2
 def test_a_process_may_die_at_every_crash_point_and_again_while_it_recovers(
     part: int, record_property: Callable[[str, object], None]
 ) -> None:
-    turn = turn_of(REPOSITORY, datetime.datetime.now(tz=datetime.UTC).date())
-    arguments = ["--turn", str(turn), "--part", f"{part}/{PARTS}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "symfleet.testing.kill_matrix", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=170,
-        check=False,
-    )
-    assert done.stdout, done.stderr.decode()
-    report = json.loads(done.stdout)
+    report = matrix("--part", f"{part}/{PARTS}")
     record_property("deaths at crash points", report["deaths"] + report["deaths_in_recovery"])
     assert report["violations"] == []
     assert report["cases"] == report["deaths"] >= 100 // PARTS
     assert report["deaths_in_recovery"] >= 80 // PARTS
+
+
+@pytest.mark.guarantee("C1")
+@pytest.mark.guarantee("C8")
+@pytest.mark.guarantee("L4")
+def test_a_process_may_die_whose_ledger_is_on_a_server(
+    postgres: Cluster, record_property: Callable[[str, object], None]
+) -> None:
+    """One of so many parts of all points."""
+    report = matrix("--server", postgres.url, "--part", f"{TURN % SERVER_PARTS}/{SERVER_PARTS}")
+    record_property("deaths at crash points", report["deaths"] + report["deaths_in_recovery"])
+    assert report["violations"] == []
+    assert report["cases"] == report["deaths"] >= 5
 
 
 # ---- what is planted is seen --------------------------------------------------------------------

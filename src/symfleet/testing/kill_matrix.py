@@ -163,8 +163,10 @@ class Kind:
             yield Case(self.name, place, label, 1, Form.ERROR if place == ROOT else Form.RANK)
 
 
-def kinds(folder: Path) -> Sequence[Kind]:
-    """Make all scenes below a folder."""
+def kinds(folder: Path, server: str) -> Sequence[Kind]:
+    """Make all scenes below a folder: on SQLite, or on a server the one that it matters for."""
+    if server:
+        return (Kind("server", folder, lambda place: Scene(place, ledger=server)),)
     alone = Kind("campaign", folder, Scene)
     shared = Kind(
         "coordinators", folder, lambda place: Scene(place, coordinators=2, mischief=_PAUSING)
@@ -185,10 +187,10 @@ _DEADLY: Final = Mischief(deadly=7)
 class Matrix:
     """Runs cases and keeps the report."""
 
-    def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, tell: Callable[[str], None], server: str = "") -> None:
         self._tell = tell
         self.report = Report()
-        self.kinds = {kind.name: kind for kind in kinds(folder)}
+        self.kinds = {kind.name: kind for kind in kinds(folder, server)}
         taken: set[tuple[str, str]] = set()
         self.cases = [case for kind in self.kinds.values() for case in kind.cases(taken)]
         passed = {label for kind in self.kinds.values() for _, label in kind.profile}
@@ -280,15 +282,19 @@ def run(
     turn: int | None = None,
     only: str = "",
     part: tuple[int, int] = (0, 1),
+    server: str = "",
 ) -> Report:
-    """Run one turn of the matrix below an empty folder; all pairs without one. `part`: which one
-    (from 0) of how many; of no parts there is none, and points are counted only."""
+    """Run one turn of the matrix below an empty folder; all pairs without one.
+
+    `part`: which one (from 0) of how many; of no parts there is none, and points are counted only.
+    `server`: where ledgers are; a copy of a folder is no copy of one there, so it has no pairs."""
+    assert turn is not None or not server, "only turns can be run on a server"
     began = time.monotonic()
     first = Scene(folder / "first")
     for scene in (first, Keeping(folder / "first-kept", first)):
         scene.make()
         scene.live()  # here: each forked life would load for itself what is loaded by need
-    matrix = Matrix(folder, tell)
+    matrix = Matrix(folder, tell, server)
     cases = matrix.cases if turn is None else matrix.turn(turn)
     for number, case in enumerate(cases, turn or 0):
         if only in str(case) and part[1] and number % part[1] == part[0]:
@@ -314,6 +320,7 @@ def main() -> int:
     parser.add_argument("--turn", type=int, default=0, help="which turn")
     parser.add_argument("--count", action="store_true", help="only say what would be passed")
     parser.add_argument("--part", default="0/1", help="which part of how many, from 0")
+    parser.add_argument("--server", default="", help="PostgreSQL server for the ledgers")
     parser.add_argument("--pairs", action="store_true", help="everything")
     parser.add_argument("--only", default="", help="words that a case must hold")
     options = parser.parse_args()
@@ -321,7 +328,9 @@ def main() -> int:
         turn = None if options.pairs else options.turn
         which, _, many = ("0/0" if options.count else options.part).partition("/")
         part = (int(which), int(many))
-        report = run(Path(name), _tell, turn=turn, only=options.only, part=part)
+        report = run(
+            Path(name), _tell, turn=turn, only=options.only, part=part, server=options.server
+        )
     sys.stdout.write(json.dumps(asdict(report)) + "\n")
     return int(bool(report.violations))
 

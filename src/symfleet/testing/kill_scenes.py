@@ -72,9 +72,14 @@ class Scene:
     """One campaign's folder, its lives, and what was true of it."""
 
     def __init__(
-        self, folder: Path, *, coordinators: int = 1, mischief: Mischief | None = None
+        self,
+        folder: Path,
+        *,
+        coordinators: int = 1,
+        mischief: Mischief | None = None,
+        ledger: str = "",
     ) -> None:
-        """Nothing is made yet."""
+        """Nothing is made yet. `ledger`: the setting of that name."""
         self.folder = folder
         self.out = folder / "out"
         self.log = folder / "runs.log"
@@ -83,6 +88,7 @@ class Scene:
         self.job: Job | None = None
         """The epoch that runs, in the process that lives."""
         self._coordinators = coordinators
+        self._ledger = ledger
         self._target = folder / "target"
         self._watch = Watch(self.log)
         self._decided: frozenset[str] = frozenset()
@@ -106,7 +112,9 @@ class Scene:
             target=Target(argv=(str(self._target),), seed_paths=(str(seeds),), keep="all"),
             resources=Resources(jobs=slots, coordinators=self._coordinators),
             stop=Stop(until_quiescent=True),
-            output=Output(out_dir=str(self.out), screen="none", status_period_s=0.1),
+            output=Output(
+                out_dir=str(self.out), screen="none", status_period_s=0.1, ledger=self._ledger
+            ),
             advanced=Advanced(idle_window_s=0.05, root_silence_s=SILENCE_S),
         )
 
