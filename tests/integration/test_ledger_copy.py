@@ -479,7 +479,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_copy_to_a_file(
 ) -> None:
     go(out, url)
     before = digests(out)
-    with disk(tmp_path / "small", "300k") as small:
+    with disk(tmp_path / "small", "400k") as small:
         there = tmp_path / "small" / "out"
         shutil.copytree(out, there, ignore=lambda _, names: {n for n in names if "retired" in n})
         with pytest.raises(IOFailure, match="no space is left") as caught:

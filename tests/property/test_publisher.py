@@ -349,8 +349,8 @@ def test_a_wrong_file_that_somebody_takes_away_meanwhile_is_no_failure(
     path.parent.mkdir(parents=True)
     path.write_bytes(b"wrong")
 
-    def taken_away(folder: Path) -> None:
-        make_folder(folder)
+    def taken_away(folder: Path, *, durable: bool) -> None:
+        make_folder(folder, durable=durable)
         if folder.name == LOST_AND_FOUND:
             path.unlink()
 

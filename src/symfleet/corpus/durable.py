@@ -124,6 +124,14 @@ def sync_filesystem(folder: Path) -> None:
         raise io_failure(error, "files cannot be made durable", str(folder)) from error
 
 
+def remove_file(path: Path) -> None:
+    """Remove a file, if it is there; raise IOFailure."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise io_failure(error, "a file cannot be removed", str(path)) from error
+
+
 def make_folder(folder: Path, *, durable: bool = True) -> None:
     """Make a folder and its parents; raise IOFailure.
 

@@ -8,7 +8,6 @@ rename, so each side sees a file completely or not at all.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,13 @@ import msgspec
 
 from symfleet import crash
 from symfleet.clock import Clock
-from symfleet.corpus.durable import STAGING_PREFIX, io_failure, make_folder, write_file
+from symfleet.corpus.durable import (
+    STAGING_PREFIX,
+    io_failure,
+    make_folder,
+    remove_file,
+    write_file,
+)
 from symfleet.errors import BusyError
 from symfleet.types import InputId, WorkId, input_id_of
 
@@ -69,8 +74,7 @@ def prepare_inbox(out: Path) -> None:
     for name in ("inputs", "commands", "answers"):
         make_folder(out / "inbox" / name)
     for stale in (out / "inbox" / "answers").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            stale.unlink()
+        remove_file(stale)
 
 
 def drop_input(out: Path, data: bytes) -> InputId:
@@ -117,8 +121,7 @@ def answer_command(out: Path, delivered: Delivered, answer: CommandAnswer) -> No
     """Leave the answer, then remove the command: a crash between the two repeats it."""
     write_file(out / "inbox" / "answers" / delivered.name, msgspec.json.encode(answer))
     crash.point("inbox.answered")
-    with contextlib.suppress(FileNotFoundError):
-        (out / "inbox" / "commands" / delivered.name).unlink()
+    remove_file(out / "inbox" / "commands" / delivered.name)
 
 
 def await_answer(out: Path, name: str, clock: Clock, wait_s: float) -> CommandAnswer:
@@ -138,6 +141,5 @@ def await_answer(out: Path, name: str, clock: Clock, wait_s: float) -> CommandAn
                 ) from None
             clock.sleep(_POLL_S)
             continue
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+        remove_file(path)
         return answer

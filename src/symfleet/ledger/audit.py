@@ -7,12 +7,13 @@ names its row. The start check raises the first one; the full audit goes on and 
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from symfleet.errors import DataError, IntegrityError, SymfleetError
+from symfleet.errors import DataError, IntegrityError, IOFailure, SymfleetError
 from symfleet.ledger.audit_walks import (
     ArtefactWalk,
     DecisionWalk,
@@ -22,7 +23,7 @@ from symfleet.ledger.audit_walks import (
     sum_findings,
 )
 from symfleet.ledger.contract import Finding
-from symfleet.ledger.faults import reading
+from symfleet.ledger.faults import DiskFailureError, reading
 from symfleet.ledger.rows import Database
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import (
@@ -40,6 +41,7 @@ from symfleet.types import (
 CHAIN_CHECKED_AT_START: Final = 1000
 _SQL: Final = load("audit")
 _READ: Final = load("reading")
+_REFUSED_PAGE: Final = re.compile(r"unable to get the page\. error code=(\d+)")
 
 
 def start_check(connection: Database, campaign: CampaignId, where: str) -> None:
@@ -148,10 +150,13 @@ def audit_all(connection: Database, campaign: CampaignId) -> Iterator[Finding]:
 
 
 def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """Yield the findings of one part; what cannot be read at all is a finding, too."""
+    """Yield the findings of one part; what cannot be taken apart is a finding, too. Raises
+    IOFailure when the disk refuses a read: that is no damage."""
     try:
         with reading(part):
             yield from findings
+    except IOFailure:
+        raise
     except SymfleetError as error:
         yield Finding(error.what, error.where, error.why)
 
@@ -163,6 +168,14 @@ def audit_pages(connection: Database) -> Iterator[Finding]:
 
 def _page_findings(connection: Database) -> Iterator[Finding]:
     for (line,) in connection.execute(_SQL["integrity_check"]).fetchall():
+        refused = _REFUSED_PAGE.search(str(line))
+        if refused and int(refused[1]) & 0xFF == sqlite3.SQLITE_IOERR:
+            raise DiskFailureError(
+                "the ledger cannot be read",
+                where="integrity_check",
+                why=str(line).splitlines()[-1],
+                hint="check the disk (dmesg); nothing is known to be damaged",
+            )
         if line != "ok":
             yield Finding("the database is damaged", "integrity_check", str(line))
     for table, row, parent, _ in connection.execute(_SQL["references"]).fetchall():

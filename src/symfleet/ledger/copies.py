@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from symfleet.corpus.durable import remove_file
 from symfleet.errors import IntegrityError
 from symfleet.ledger import highwater
 from symfleet.ledger.contract import CampaignRow, LedgerReader
@@ -90,4 +91,4 @@ def check_after_failure(ledger: LedgerReader, out: Path) -> None:
             why=f"{finding.detail} (found after an I/O error)",
             hint="check the disk (dmesg), then restore a backup of the ledger",
         )
-    marker.unlink(missing_ok=True)
+    remove_file(marker)

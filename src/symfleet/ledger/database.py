@@ -6,6 +6,7 @@ checks here that open the file by hand run before SQLite does, never beside a li
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import sqlite3
@@ -15,8 +16,14 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.corpus.durable import io_failure
-from symfleet.errors import DataError, IntegrityError
-from symfleet.ledger.faults import guarded, other_version, reading, unfinished_copy
+from symfleet.errors import DataError, IntegrityError, IOFailure, SymfleetError
+from symfleet.ledger.faults import (
+    DiskFailureError,
+    guarded,
+    other_version,
+    reading,
+    unfinished_copy,
+)
 from symfleet.ledger.highwater import HIGHWATER_NAME
 from symfleet.ledger.statements import load, migrations
 from symfleet.ledger.tables import MARK_TABLE
@@ -137,6 +144,39 @@ def renew_log(path: Path) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise io_failure(error, "the ledger's log cannot be made durable", str(log)) from error
+
+
+def close_unfolded(connection: sqlite3.Connection, path: Path) -> None:
+    """Close a connection and leave the log as it is, as after an I/O error.
+
+    SQLite folds the log back when the last connection closes: it would synchronise once more what
+    could not be synchronised, and take that for done (A2). A reader beside it keeps it from that,
+    and changes nothing when it closes itself.
+    """
+    reader: sqlite3.Connection | None = None
+    try:
+        reader = connect_reader(path)
+    except IOFailure:
+        # Then it stays open until the process ends, which is soon.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        return
+    except SymfleetError:
+        pass  # it is no database any more, and has no log
+    connection.close()
+    if reader is not None:
+        reader.close()
+
+
+def begin_log(connection: sqlite3.Connection) -> None:
+    """Give a new database its write-ahead log. SQLite does not say that it could not: it tells the
+    mode that it has left as it was."""
+    (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+    if mode != "wal":
+        raise DiskFailureError(
+            "the ledger cannot be read or written",
+            why=f"its write-ahead log cannot be begun, the mode stays {mode}",
+            hint="check the disk (dmesg) and the folder's permissions, then resume",
+        )
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:

@@ -18,7 +18,7 @@ import msgspec
 
 from symfleet import crash
 from symfleet.config.ledger_address import SQLITE, is_postgres
-from symfleet.corpus.durable import io_failure, sync_folder, write_file
+from symfleet.corpus.durable import io_failure, remove_file, sync_folder, write_file
 from symfleet.errors import HostError, IntegrityError, IOFailure
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.faults import NotReadyError
@@ -136,7 +136,7 @@ def _retire_file(out: Path) -> str:
     for suffix in reversed(SIDE_FILES):
         path = ledger.with_name(ledger.name + suffix)
         if suffix and path.exists() and (suffix == "-shm" or path.stat().st_size == 0):
-            path.unlink()
+            remove_file(path)
         _rename(path, retired.with_name(retired.name + suffix))
     return str(retired.absolute())
 

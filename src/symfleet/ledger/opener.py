@@ -16,7 +16,7 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.clock import Clock
-from symfleet.corpus.durable import io_failure, make_folder, sync_folder
+from symfleet.corpus.durable import io_failure, make_folder, remove_file, sync_folder
 from symfleet.errors import UserError
 from symfleet.ledger import highwater
 from symfleet.ledger.audit import start_check
@@ -26,6 +26,7 @@ from symfleet.ledger.database import (
     APPLICATION_ID,
     LEDGER_NAME,
     PAGE_BYTES,
+    begin_log,
     check_file,
     check_log_belongs,
     check_schema,
@@ -125,15 +126,15 @@ def refuse_second(out: Path) -> None:
 def _make_database(out: Path, campaign: CampaignRow) -> None:
     unfinished, path = out / _CREATING_NAME, out / LEDGER_NAME
     for suffix in _LOG_SUFFIXES:
-        unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+        remove_file(unfinished.with_name(unfinished.name + suffix))
         # A log without its database would be taken for the log of the one that we make.
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+        remove_file(path.with_name(path.name + suffix))
     with guarded(str(unfinished)):
         connection = sqlite3.connect(unfinished, isolation_level=None)
         try:
             connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute("PRAGMA journal_mode=WAL")
+            begin_log(connection)
             migrate(connection, str(unfinished))
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_OPENING["put_campaign"], campaign_values(campaign))
@@ -225,7 +226,7 @@ def _go_on_from_older(connection: sqlite3.Connection, out: Path, incarnation: st
     """Make the copy another ledger: what was made after it was taken is lost, and known to be."""
     with guarded(str(out / LEDGER_NAME)):
         connection.execute(_OPENING["accept_older"], (incarnation,))
-    (out / highwater.HIGHWATER_NAME).unlink(missing_ok=True)
+    remove_file(out / highwater.HIGHWATER_NAME)
 
 
 def check_at_rest(out: Path) -> None:

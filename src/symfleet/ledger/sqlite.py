@@ -14,7 +14,6 @@ refuses all further turns and asks the next start to check everything first.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,10 +28,10 @@ from symfleet.ledger.audit_background import Slices, page_slices
 from symfleet.ledger.contract import EpochRequest, LedgerStatus
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.crash_points import pass_committed
-from symfleet.ledger.database import connect_reader
+from symfleet.ledger.database import close_unfolded
 from symfleet.ledger.faults import DiskFullError, guarded
 from symfleet.ledger.highwater import Highwater, write_highwater
-from symfleet.ledger.open_files import OpenFiles, keep_what_is_left
+from symfleet.ledger.open_files import OpenFiles, keep_what_is_left, never_close
 from symfleet.ledger.owner_lock import OwnerLock
 from symfleet.ledger.reserve import free_reserve, keep_reserve
 from symfleet.ledger.row_ledger import RowLedger
@@ -209,6 +208,7 @@ class SqliteLedger(RowLedger):
         if self._broken is not None:
             return
         self._require_files()
+        self._lock.keep()
         self._step_audit()
         changes = self._changes()
         if changes - self._checkpointed_at >= self._limits.checkpoint_rows:
@@ -265,25 +265,13 @@ class SqliteLedger(RowLedger):
         if self._audit is not None:
             self._audit.close()
         self._cursor.close()
-        if not self._keeps_open:
-            self._close_writer()
-        self._lock.close()
-
-    def _close_writer(self) -> None:
-        """Close the writer; after an I/O error without folding the log back, as SQLite does for the
-        last connection: it would synchronise once more what could not be synchronised, and take
-        that for done (A2). A reader beside it keeps it from that and changes nothing itself."""
-        if self._broken is None:
+        if self._keeps_open:
+            never_close(self._writer)
+        elif self._broken is None or self._lost is not None:
             self._writer.close()
-            return
-        try:
-            reader = connect_reader(Path(self._where))
-        except SymfleetError:
-            # Then it stays open until the process ends, which is soon.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._writer))
-            return
-        self._writer.close()
-        reader.close()
+        else:
+            close_unfolded(self._writer, Path(self._where))
+        self._lock.close()
 
     def close(self) -> None:
         """Fold the log back, write `highwater`, release the lock; never hides an earlier error."""

@@ -17,9 +17,12 @@ from symfleet.corpus.durable import io_failure, sync_folder
 from symfleet.ledger.database import (
     APPLICATION_ID,
     PAGE_BYTES,
+    begin_log,
     check_schema,
+    close_unfolded,
     connect_reader,
     migrate,
+    renew_log,
 )
 from symfleet.ledger.faults import guarded, reading
 from symfleet.ledger.statements import load
@@ -116,7 +119,7 @@ class SqliteCopy(SqliteTables):
             execute = self._connection.execute
             execute(f"PRAGMA page_size={PAGE_BYTES}")
             execute(f"PRAGMA application_id={APPLICATION_ID}")
-            execute("PRAGMA journal_mode=WAL")
+            begin_log(self._connection)
             migrate(self._connection, self.where)
             with self._transaction():
                 execute(_SQL["make_mark"])
@@ -138,6 +141,10 @@ class SqliteCopy(SqliteTables):
         with reading(self.where):
             row: Row | None = self._connection.execute(_filled("last_key", table)).fetchone()
         return row
+
+    def close(self) -> None:
+        """Release the database; what is in its log stays there (`complete` has folded it back)."""
+        close_unfolded(self._connection, self.path)
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
         """Add rows in one transaction."""
@@ -213,7 +220,7 @@ def finish_copy(path: Path, name: Path) -> None:
             check_schema(connection, str(path))
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
-            connection.close()
+            close_unfolded(connection, path)
     name_database(path, name)
 
 
@@ -230,6 +237,7 @@ def name_database(path: Path, name: Path) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    renew_log(path)
     connection = sqlite3.connect(path, isolation_level=None)
     # The file is synchronised as a whole before it counts; until then it may be begun again.
     connection.execute("PRAGMA synchronous=NORMAL")
