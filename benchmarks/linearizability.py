@@ -1,12 +1,13 @@
 """Histories of concurrent coordinators on both stores, in full.
 
-    python -m benchmarks.linearizability [--operations 10000000] [--seed 1] [--again]
+    python -m benchmarks.linearizability [--operations 10000000] [--postgres 0.1] [--seed 1]
+                                         [--again]
 
-Half of the operations are asked of SQLite through the owner's turn service, half of PostgreSQL over
-own connections. Coordinators and owners are stopped, killed and given up, sessions and servers
-ended, all the time (`symfleet.testing.linearizability`). What is done is noted after each history
-of some ten thousand operations, below build/: the same command goes on where it was. The result is
-a dated file in benchmarks/results; the exit code is 1 when a history has no order.
+A share of the operations is asked of PostgreSQL over own connections, the rest of SQLite through
+the owner's turn service. Coordinators and owners are stopped, killed and given up, sessions and
+servers ended, all the time (`symfleet.testing.linearizability`). What is done is noted after each
+history of some ten thousand operations, below build/: the same command goes on where it was. The
+result is a dated file in benchmarks/results; the exit code is 1 when a history has no order.
 """
 
 from __future__ import annotations
@@ -47,24 +48,25 @@ class Progress:
         write_file(self._path, json.dumps({"seeds": self.seeds, **noted}).encode())
 
 
-def run(folder: Path, operations: int, progress: Progress) -> None:
-    """Make and check histories until there are so many operations, or one has a violation."""
+def run(folder: Path, operations: dict[str, int], progress: Progress) -> None:
+    """Make and check histories until each store had its share, or one has a violation."""
     bin_folder = programs()
     assert bin_folder is not None, "no PostgreSQL server is installed"
     cluster = Cluster(bin_folder)
     servers = {"sqlite": None, "postgres": cluster}
     try:
         while True:
-            due = [one for one in STORES if progress.reports[one].operations < operations // 2]
+            done = {one: progress.reports[one].operations for one in STORES}
+            due = [one for one in STORES if done[one] < operations[one]]
             if not due or any(report.violations for report in progress.reports.values()):
                 return
-            store = min(due, key=lambda one: progress.reports[one].operations)
-            left = operations // 2 - progress.reports[store].operations
+            store = min(due, key=lambda one: done[one] / operations[one])
+            left = operations[store] - done[store]
             seed = progress.seeds[store]
             one = history(folder, seed, min(left, SEGMENT_OPERATIONS), servers[store])
             progress.add(store, one)
-            done = progress.reports[store].operations
-            print(f"{store}, seed {seed}: {one.as_json()}; {done:,} in all", file=sys.stderr)
+            together = progress.reports[store].operations
+            print(f"{store}, seed {seed}: {one.as_json()}; {together:,} in all", file=sys.stderr)
     finally:
         cluster.stop()
 
@@ -73,19 +75,22 @@ def main() -> int:
     """Make, check, write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--operations", type=int, default=10_000_000)
+    parser.add_argument("--postgres", type=float, default=0.1, help="share of its operations")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="begin anew")
     options = parser.parse_args()
     (ROOT / "build").mkdir(exist_ok=True)
     progress = Progress(ROOT / "build" / "linearizability.json", options.seed, again=options.again)
     with tempfile.TemporaryDirectory(prefix="symfleet-histories-") as name:
-        run(Path(name), options.operations, progress)
+        on_server = int(options.operations * options.postgres)
+        shares = {"sqlite": options.operations - on_server, "postgres": on_server}
+        run(Path(name), shares, progress)
     reports = progress.reports
     date = datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
     result = {
         "date": date,
         "command": f"python -m benchmarks.linearizability --operations {options.operations}"
-        f" --seed {options.seed}",
+        f" --postgres {options.postgres:g} --seed {options.seed}",
         "seed": options.seed,
         "cores": os.cpu_count(),
         "load_average": os.getloadavg(),
