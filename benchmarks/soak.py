@@ -50,6 +50,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cheap", type=int, default=2, help="cheap faults for each dear one")
     parser.add_argument("--steady", type=int, default=3, help="every n-th campaign keeps its root")
     parser.add_argument("--steady-nodes", type=int, default=40_000, help="items of such a one")
+    parser.add_argument("--steady-bulk", type=int, default=8192, help="bytes of its inputs")
     parser.add_argument("--keep", action="store_true", help="keep the folder in any case")
     parser.add_argument("--folder", type=Path, help="where it works (default: a new one)")
     parser.add_argument("--json", type=Path, help="where the result goes")
@@ -71,6 +72,7 @@ def soak(options: argparse.Namespace, folder: Path, cluster: Cluster | None) -> 
         cheap=options.cheap,
         steady=options.steady,
         steady_nodes=options.steady_nodes,
+        steady_bulk=options.steady_bulk,
         keep=options.keep,
         ledger="" if cluster is None else cluster.url,
         own_connections=options.own_connections,
