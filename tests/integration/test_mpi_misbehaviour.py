@@ -6,6 +6,7 @@ that lie are programs in tests/programs: liar, spoiler, garbage_engine, failing_
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
 from collections import Counter
@@ -250,6 +251,17 @@ GARBAGE = ("noise", "deep", "twice", "late", "failure", "lies")
 """See tests/programs/garbage_engine.py."""
 
 
+def pauses(campaign: ProgramCampaign, coordinator: int) -> list[float]:
+    """Return when a coordinator has paused hosts (wall time)."""
+    path = campaign.out / "logs" / f"coordinator-{coordinator}.jsonl"
+    notes = [json.loads(line) for line in path.read_text().splitlines()]
+    return [
+        datetime.datetime.fromisoformat(note["timestamp"]).timestamp()
+        for note in notes
+        if note["event"] == "host_paused"
+    ]
+
+
 @pytest.mark.guarantee("A6")
 @pytest.mark.guarantee("Q4")
 @pytest.mark.parametrize(
@@ -283,6 +295,8 @@ def test_engines_that_answer_garbage_end_the_job_and_cost_no_item(
     assert status.epoch is not None
     assert status.epoch.closed_wall is not None
     assert status.epoch.exit_code == verdict.exit_code
+    paused_at = [min(pauses(campaign, number)) for number in range(coordinators)]
+    assert status.epoch.closed_wall - max(paused_at) <= GRACE_S
     assert campaign.runs() == []
     assert status.total.executed == 0
     kept = {state: n for state, n in status.states.items() if n}
