@@ -40,7 +40,9 @@ _WORN: Final = 0.6
 _PASSED: Final = re.compile(r"crash point (\S+): ")
 _BY_DEATH: Final = frozenset({"leases_recovered", "redone_decisions", "slots_recovered"})
 _BY_LOSS: Final = frozenset({"slots_reborn", "silence_timeouts"})
-"""Fault counters that deaths explain."""
+_BY_SILENCE: Final = frozenset({"quarantined_frames", "quarantined_ready", "quarantined_results"})
+"""Fault counters that are explained by deaths; by losses of a slot; by a worker that comes back
+after it was given up: what it still says is set aside."""
 
 
 _KILLED: Final = {
@@ -85,6 +87,7 @@ class Chain:
         self._out = self.campaign.out
         self._decided: frozenset[str] = frozenset()
         self._watch = Watch(self.campaign.log)
+        self._explained = _BY_DEATH | _BY_LOSS
 
     @property
     def is_begun(self) -> bool:
@@ -117,6 +120,8 @@ class Chain:
                 launch.strike(case.what)
             launch.end()
             self._outcome.met.append(str(case))
+            if case.what is Strike.STOP_WORKER:
+                self._explained |= _BY_SILENCE
         except AssertionError as error:
             self._note(case, f"{type(error).__name__}: {error}: {launch.said()[-3000:]}")
             job.end()
@@ -160,7 +165,7 @@ class Chain:
             "other decisions": len(facts.manifests) == facts.counters["decided"] == NODES,
             f"other facts: {facts} instead of {expected}": expected in (None, facts),
             f"run again: {self._watch.run_again()}": not self._watch.run_again(),
-            f"faults: {faults}": faults.keys() <= _BY_DEATH | _BY_LOSS,
+            f"faults: {faults}": faults.keys() <= self._explained,
             (found := verify(self._out)): not found,
         }
         return [name for name, holds in checks.items() if not holds]
