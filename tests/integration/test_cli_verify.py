@@ -237,6 +237,7 @@ def test_a_job_between_two_epochs_is_live_too(out: Path, say: Say) -> None:
     lock = CampaignLock(out, SystemClock())
     lock.acquire(0.0)
     try:
+        assert say("verify", out)["live"]
         say("verify", out, "--repair", code=ExitCode.BUSY)
     finally:
         lock.release()

@@ -92,9 +92,18 @@ def require_free_folder(out: Path) -> None:
 
 def is_owned(out: Path) -> bool:
     """Whether a live process owns the campaign. A lock is looked at, never waited for."""
+    return _is_locked(out / LOCK_NAME)
+
+
+def is_worked_on(out: Path) -> bool:
+    """Whether a live process owns the campaign, or a job that is just between two epochs has it."""
+    return _is_locked(out / LOCK_NAME) or _is_locked(out / JOB_LOCK_NAME)
+
+
+def _is_locked(path: Path) -> bool:
     try:
-        with (out / LOCK_NAME).open("rb") as lock:
-            # Shared, for an instant: an owner that starts just now waits longer than that.
+        with path.open("rb") as lock:
+            # Shared, for an instant: who takes it just now waits longer than that.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -160,7 +169,7 @@ def prepare_ledger(out: Path, ledger: str, *, accept_older: bool) -> None:
 
     Raises BusyError when a job works on it, UserError when `ledger` is of another kind."""
     if has_ledger(out):
-        if not is_owned(out):
+        if not is_worked_on(out):
             check_at_rest(out)  # SQLite would only say that something is malformed
         request = _request(secrets.token_hex(8) if accept_older else None)
         make_ready(out, request, SystemClock(), ledger)

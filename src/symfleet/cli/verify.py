@@ -17,7 +17,7 @@ from cyclopts import App, Parameter
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import (
-    is_owned,
+    is_worked_on,
     keeping_out,
     owning,
     published_of,
@@ -112,7 +112,7 @@ def verify(
 
 
 def _verified(out: Path, *, repair: bool, sets: bool, resting: bool) -> Verified:
-    live = not resting and is_owned(out)
+    live = not resting and is_worked_on(out)
     repaired = 0
     files: tuple[FileFinding, ...] = ()
     if not live:

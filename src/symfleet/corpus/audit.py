@@ -8,6 +8,7 @@ since did that may have written them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,14 +101,17 @@ def _choices(
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield what lies in a sink's folder, without what a publisher keeps there for itself."""
-    own = (folder / STAGING, folder / LOST_AND_FOUND)
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        is_own = any(place in own for place in (path, *path.parents))
-        if is_own or path.name.startswith(STAGING_PREFIX):
-            continue
-        if path.is_symlink() or not path.is_dir():
-            yield path
+    """Yield what lies in a sink's folder, in order, without what a publisher keeps there for
+    itself. Links are not followed."""
+    for place, folders, names in os.walk(folder):
+        here = Path(place)
+        if here == folder:
+            folders[:] = [name for name in folders if name not in (STAGING, LOST_AND_FOUND)]
+        folders.sort()
+        names += [name for name in folders if (here / name).is_symlink()]
+        for name in sorted(names):
+            if not name.startswith(STAGING_PREFIX):
+                yield here / name
 
 
 def _unpublished(
