@@ -47,3 +47,28 @@ def test_a_point_acts_at_its_place_only(here: str, where: str, acts: bool) -> No
     plan = crash.CrashPlan(f"file.write:2:eio:{where}", lambda: here)
     assert [plan.passed("file.write") for _ in range(3)] == [None, "eio" if acts else None, None]
     assert plan.passages == {(here, "file.write"): 3}
+
+
+def test_passages_are_counted_until_points_are_armed() -> None:
+    passages = crash.count(lambda: "2")
+    try:
+        for label in ("file.write", "file.sync", "file.write"):
+            crash.point(label)
+        assert crash.is_armed()
+    finally:
+        crash.arm("")
+    crash.point("file.write")
+    assert passages == {("2", "file.write"): 2, ("2", "file.sync"): 1}
+    assert not crash.is_armed()
+
+
+def test_a_process_says_at_which_points_it_was(capfd: pytest.CaptureFixture[str]) -> None:
+    crash.arm(crash.noting(crash.LABELS), lambda: "launcher")
+    try:
+        for label in ("file.write", "file.sync", "file.write"):
+            crash.point(label)
+    finally:
+        crash.arm("")
+    said = capfd.readouterr().err.splitlines()
+    said = [line.removeprefix("symfleet: crash point ") for line in said]
+    assert said == ["file.write: note (launcher)", "file.sync: note (launcher)"]

@@ -115,9 +115,9 @@ class Stage:
     def begin(self, number: int, life: Callable[[], None]) -> None:
         """Let a rank begin to live when its turn comes."""
 
+        rank = self.ranks[number]
+
         def live() -> None:
-            rank = self.ranks[number]
-            self._numbers[threading.get_ident()] = number
             rank.turn.acquire()
             try:
                 life()
@@ -126,9 +126,10 @@ class Stage:
             rank.alive = False
             self._hand_over()
 
-        threading.Thread(target=live, daemon=True).start()
-        while number not in self._numbers.values():
-            os.sched_yield()
+        thread = threading.Thread(target=live, daemon=True)
+        thread.start()
+        assert thread.ident is not None
+        self._numbers[thread.ident] = number
 
     def await_others(self) -> None:
         """Wait until nobody but the caller lives; raise InternalError when somebody stays."""
