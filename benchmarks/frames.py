@@ -17,6 +17,7 @@ import argparse
 import datetime
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -93,6 +94,15 @@ def memory_folder() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
 
+def hand_made_target(folder: Path) -> str:
+    """Compile what the executor's own tests run."""
+    source, made = ROOT / "tests" / "native" / "fake_target.c", folder / "target"
+    include = ROOT / "native" / "include"
+    words = ["cc", "-std=gnu11", "-O1", "-I", str(include), str(source), "-o", str(made)]
+    subprocess.run(words, check=True)
+    return str(made)
+
+
 def storm(share: Share, seed: str, folder: Path, executor: str) -> Report:
     """Let the storm of a share blow."""
     match share.family:
@@ -101,8 +111,9 @@ def storm(share: Share, seed: str, folder: Path, executor: str) -> Report:
         case "executor":
             # A sanitizer must end the process by a signal or say so, and not be silent.
             env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
-            command, target = (executor, "--serve"), ("/bin/true", "@@")
-            return garbage_to_executor(command, target, folder, seed, share.frames, env=env)
+            words = (hand_made_target(folder), "magic", "@@")
+            command = (executor, "--serve")
+            return garbage_to_executor(command, words, folder, seed, share.frames, env=env)
         case "truncated":
             return Storm(TARGETS[share.target], seed).truncated()
         case "damaged":
