@@ -1,0 +1,104 @@
+"""Every call on a file may fail: the program says so with 74 or goes on, and nothing is lost.
+
+A small library that is loaded before all others lets the n-th open, write, fsync, rename and so on
+fail. The programs and the checks are those of the power cuts. Each change looks at a share of all
+calls; `python -m benchmarks.io_faults` lets every one fail.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from symfleet.errors import ExitCode, parts_of
+from symfleet.testing.io_faults.faults import FAULTS
+from symfleet.testing.io_faults.programme import examine
+from symfleet.testing.programs import ProgramCampaign
+
+PROGRAM = Path(__file__).resolve().parent.parent / "programs" / "two.py"
+SEED = 20_261_129
+STRIDES = {
+    "create": 12,
+    "turns": 14,
+    "publish": 16,
+    "recover": 10,
+    "fold": 16,
+    "close": 20,
+    "migrate": 8,
+    "repair": 6,
+    "drop": 1,
+    "backup": 8,
+    "copy": 20,
+    "launch": 120,
+}
+
+
+@pytest.mark.guarantee("A2")
+@pytest.mark.guarantee("C5")
+@pytest.mark.parametrize("name", STRIDES)
+def test_a_call_that_fails_is_told_and_nothing_is_lost(tmp_path: Path, name: str) -> None:
+    report = examine([name], tmp_path, stride=STRIDES[name], seed=SEED)
+    assert report.problems == []
+    assert report.cases >= 10
+    # 2: a launch that goes on counts what its scene does wrong by itself.
+    assert report.ends.keys() <= ({"0", "2", "74"} if name == "launch" else {"0", "74"})
+
+
+@pytest.mark.parametrize(
+    ("fault", "plant", "seen"),
+    [
+        ("EIO", "sync-again", "synchronised again"),
+        ("EIO", "ignore-sync", "a published file"),
+        ("EIO", "run-again", "synchronised again"),
+    ],
+)
+def test_a_planted_fault_is_seen(tmp_path: Path, fault: str, plant: str, seen: str) -> None:
+    report = examine(["recover"], tmp_path, stride=3, seed=SEED, faults=[fault], plant=plant)
+    assert any(seen in problem.what for problem in report.problems), report
+
+
+def test_every_kind_of_fault_fires(tmp_path: Path) -> None:
+    for fault in FAULTS:
+        report = examine(
+            ["drop"], tmp_path / str(FAULTS.index(fault)), stride=1, seed=1, faults=[fault.name]
+        )
+        assert report.cases > 0, fault
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[ProgramCampaign]:
+    """A campaign of our own engine; its target is never reached."""
+    campaign = ProgramCampaign(tmp_path, PROGRAM, {"one": b"1"})
+    yield campaign
+    campaign.close()
+
+
+@pytest.mark.guarantee("A2")
+@pytest.mark.parametrize("mib", [20, 140])
+def test_a_limit_on_files_that_an_executor_would_die_of_is_named(
+    embedded: ProgramCampaign, monkeypatch: pytest.MonkeyPatch, mib: int
+) -> None:
+    job = embedded.job(
+        launcher=(
+            *("sh", "-c", f'ulimit -f {mib * 2048}; exec "$@"', "sh"),
+            *(sys.executable, "-m", "symfleet.testing.launch"),
+        )
+    )
+    target = replace(job.config.target, engine="embedded", engine_command=())
+    job.config = replace(job.config, target=target)
+    assert job.run() == ExitCode.IO, job.story.read_text()
+    what, _, why, hint = parts_of(job.story.read_text().splitlines()[-1])
+    assert what == "the job cannot start: a limit keeps files too small"
+    assert f"a file may have {mib}.0 MiB" in why
+    assert "ulimit -f" in hint
+    assert not (embedded.out / "logs").exists(), "mpirun has not said a word"
+
+
+def test_no_limit_is_set_here() -> None:
+    """The tests above would mean nothing in a shell that has one."""
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

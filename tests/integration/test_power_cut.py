@@ -1,0 +1,61 @@
+"""The power fails at any instant: whatever the disk has kept, the campaign goes on from it.
+
+Each program is traced once; what may be on the disk at each instant is enumerated under three
+models of a file system and opened with the real code. `python -m benchmarks.power_cut` looks at
+everything that these look at, and at a million states in all.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from symfleet.testing.power_cut.programme import Share, examine
+from symfleet.testing.power_cut.trace import can_trace
+
+SEED = 20_261_129
+
+pytestmark = pytest.mark.skipif(bool(can_trace()), reason=can_trace() or "can trace")
+
+SHARES = {
+    # name: (share, distinct folders at least)
+    "create": (Share(every=2), 6_500),
+    "turns": (Share(every=6, second=1, second_every=30), 7_000),
+    "fold": (Share(every=6), 5_000),
+    "recover": (Share(every=25, second=1, second_every=30), 600),
+    "publish": (Share(every=60), 500),
+    "close": (Share(every=80), 500),
+    "migrate": (Share(every=8), 400),
+    "repair": (Share(every=4), 10),
+    "drop": (Share(every=1), 3),
+    "backup": (Share(every=12), 100),
+    "copy": (Share(every=60), 20),
+    "big": (Share(), 100),
+}
+
+
+@pytest.mark.guarantee("A2")
+@pytest.mark.guarantee("C1")
+@pytest.mark.guarantee("C5")
+@pytest.mark.guarantee("C9")
+@pytest.mark.parametrize("name", SHARES)
+def test_nothing_that_was_durable_is_lost_and_nothing_is_counted_twice(name: str) -> None:
+    share, least = SHARES[name]
+    tally = examine(name, SEED, share)
+    assert tally.violations == []
+    assert tally.distinct >= least
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "every", "seen"),
+    [
+        ("no-sync", "fold", 12, "was durable"),
+        ("normal-sync", "turns", 60, "was durable"),
+        ("mark-before-files", "publish", 60, "a published file is"),
+        ("name-before-bytes", "fold", 20, "exit code 70: the highwater file is damaged"),
+        ("no-folder-sync", "drop", 1, "an input that was handed over is lost"),
+        ("early-highwater", "turns", 20, "exit code 70: the ledger is an older"),
+    ],
+)
+def test_a_planted_fault_is_seen(fault: str, name: str, every: int, seen: str) -> None:
+    tally = examine(name, SEED, Share(every=every), plant=fault)
+    assert any(seen in violation.what for violation in tally.violations), tally.violations[:5]
