@@ -75,7 +75,6 @@ from symfleet.types import (
     input_id_of,
 )
 
-
 KEY = campaign_row().key
 
 
