@@ -80,11 +80,14 @@ class FaultPlan:
     @staticmethod
     def from_seed(seed: int) -> FaultPlan:
         """Draw a plan: some kinds of faults are on, each as often as its own chance says. Those of
-        frames are on less often, since they would spend the budget of all others."""
+        frames are on less often, since they would spend the budget of all others. One plan of ten
+        is a long misfortune."""
         draw = random.Random(f"fault plan {seed}")
+        long = draw.random() < 0.1
+        rarely = 8 if long else 1
 
         def frames(most: float) -> float:
-            return draw.random() * most if draw.random() < 0.35 else 0.0
+            return draw.random() * most / rarely if draw.random() < 0.35 else 0.0
 
         def chance(most: float) -> float:
             return draw.random() * most if draw.random() < 0.5 else 0.0
@@ -118,8 +121,8 @@ class FaultPlan:
             partial_intake=frames(0.3),
             clock_stalls=chance(0.01),
             wall_jumps=chance(0.02),
-            until_s=120.0,
-            budget=draw.randrange(1, 25),
+            until_s=400.0 if long else 120.0,
+            budget=draw.randrange(25, 120) if long else draw.randrange(1, 25),
         )
 
     def without_restarts(self) -> FaultPlan:

@@ -137,6 +137,8 @@ def run_range(seeds: range, jobs: int) -> int:
     def progress(_: range, summary: Summary) -> bool:
         nonlocal last
         total.merge(summary)
+        for one in summary.findings:
+            print(f"BROKEN {one.what}\n  {one.command}", file=sys.stderr)
         now = time.monotonic()
         if now >= last + _TOLD_S:
             last = now
