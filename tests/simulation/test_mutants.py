@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,12 +67,12 @@ def test_tests_of_this_repository_see_the_other_mutants_and_fail_without_none(sh
     assert not survived, survived
 
 
-def test_the_catalogue_is_wide_and_each_mutant_says_what_it_breaks() -> None:
+def test_every_promise_is_broken_by_a_mutant_and_every_mutant_has_its_line_in_the_docs() -> None:
     promises = (ROOT / "docs" / "explanation" / "guarantees.md").read_text()
+    names = re.findall(r"^\| ([DJLACQ]\d+) \|", promises, re.MULTILINE)
     assert len(CATALOGUE) >= 36
     assert len({mutant.name for mutant in CATALOGUE}) == len(CATALOGUE)
-    assert all(f"| {mutant.guarantee} |" in promises for mutant in CATALOGUE)
-    assert {mutant.guarantee[0] for mutant in CATALOGUE} == set("DJLACQ")
+    assert {mutant.guarantee for mutant in CATALOGUE} == set(names), "each promise is broken once"
     assert all(len(area) >= 5 for area in AREAS.values())
     page = (ROOT / "docs" / "reference" / "mutants.md").read_text()
     missing = [mutant.name for mutant in CATALOGUE if f"| `{mutant.name}` |" not in page]

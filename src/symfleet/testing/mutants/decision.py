@@ -213,4 +213,18 @@ MUTANTS: Final = (
         ),
         InSimulation("calm"),
     ),
+    Mutant(
+        "identity_depends_on_the_token",
+        "D7",
+        "Which work a child is depends on the lease under which its parent was executed.",
+        (
+            Edit(
+                settle,
+                "to_decide",
+                "_child(distinct[digest], generation)",
+                "_child(distinct[digest], GenerationId(f'{lease.token.fence:064x}'))",
+            ),
+        ),
+        InSimulation("calm"),
+    ),
 )

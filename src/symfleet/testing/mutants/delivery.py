@@ -31,6 +31,20 @@ MUTANTS: Final = (
         InSimulation("two", 1),
     ),
     Mutant(
+        "token_of_its_own",
+        "D2",
+        "A worker answers under a token that it has made of the one it was given.",
+        (
+            Edit(
+                WorkerSlot,
+                "_conclude",
+                "settle(assignment.token, ",
+                "settle(DispatchToken(assignment.token[::-1]), ",
+            ),
+        ),
+        InSimulation("calm"),
+    ),
+    Mutant(
         "work_said_again_runs_again",
         "D1",
         "A worker takes a WORK whose token it has seen as a new delivery.",
@@ -64,6 +78,22 @@ MUTANTS: Final = (
             ),
         ),
         InTests(_JOIN, "stale"),
+    ),
+    Mutant(
+        "stale_result_teaches",
+        "D5",
+        "The edges of a result are learned before anybody asks whether it is current.",
+        (
+            Edit(
+                Intake,
+                "_judge_result",
+                "core = self._core\n",
+                "core = self._core\n"
+                "    for item in result.items if result else ():\n"
+                "        core.learn(getattr(item, 'edges', b''))\n",
+            ),
+        ),
+        InTests(_JOIN, "teaches_nothing"),
     ),
     Mutant(
         "stale_result_frees_its_slot",
@@ -122,7 +152,7 @@ MUTANTS: Final = (
         "A1",
         "A frame whose bytes changed on their way is believed.",
         (Edit(Codec, "_unreadable", "!= crc:", "!= crc and False:"),),
-        InSimulation("noise", 2),
+        InSimulation("noise", 5),
     ),
     Mutant(
         "worker_believes_the_ids_of_work",

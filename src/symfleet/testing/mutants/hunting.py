@@ -43,12 +43,17 @@ SCENES: Final[dict[str, Scene]] = {
         Shape(coordinators=3, workers=6, size=60, slots=1, direct=True),
         FaultPlan(peer_pauses=0.05, budget=20),
     ),
-    "one": Scene(Shape(workers=1, slots=1, size=12, prefetch=0)),
+    "losses": Scene(Shape(), FaultPlan(loss=0.2, budget=20)),
+    "disorder": Scene(
+        Shape(workers=2, slots=3, size=30, prefetch=4), FaultPlan(delay=0.5, budget=60)
+    ),
+    "deaths": Scene(
+        Shape(coordinators=3, workers=6, size=60, slots=1), FaultPlan(peer_dies=0.1, budget=2)
+    ),
     "two": Scene(Shape()),
     "deep": Scene(Shape(workers=2, slots=3, size=30, prefetch=4)),
     "peers": Scene(Shape(coordinators=2, workers=4, size=30)),
     "peers direct": Scene(Shape(coordinators=2, workers=4, size=30, direct=True)),
-    "many": Scene(Shape(coordinators=3, workers=6, size=40, slots=1, prefetch=0)),
     "late": Scene(Shape(coordinators=2, workers=2, size=24, late=((9, 1.0), (12, 2.2)))),
     "late direct": Scene(
         Shape(coordinators=4, workers=5, size=60, late=((17, 1.2), (19, 35.0)), direct=True)

@@ -7,9 +7,11 @@ from typing import Final
 from symfleet.protocol import sweeps
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.delivery import Reservation, Reservations
+from symfleet.protocol.dispatch import Dispatcher
 from symfleet.protocol.fleet import Slot
 from symfleet.protocol.frontier import Frontier
 from symfleet.protocol.intake import Intake
+from symfleet.protocol.outbox import Outbox
 from symfleet.protocol.settle import Settlement
 from symfleet.protocol.worker_slot import WorkerSlot
 from symfleet.testing.mutants.planting import Edit, InSimulation, InTests, Mutant
@@ -29,7 +31,7 @@ MUTANTS: Final = (
                 "sum(d.ready_at is None for d in self.deliveries)",
             ),
         ),
-        InSimulation("deep", 10),
+        InSimulation("disorder", 1),
     ),
     Mutant(
         "ready_names_no_delivery",
@@ -180,11 +182,32 @@ MUTANTS: Final = (
         InTests(_JOIN, "new_incarnation"),
     ),
     Mutant(
+        "retry_is_other_work",
+        "J7",
+        "What is delivered again is another item than what was delivered first.",
+        (
+            Edit(
+                Dispatcher,
+                "_deliver",
+                "WorkEntry(lease.work_id, lease.payload, ",
+                "WorkEntry(lease.work_id, lease.payload + bytes(lease.deliveries - 1), ",
+            ),
+        ),
+        InTests(_JOIN, "two_drained_seconds"),
+    ),
+    Mutant(
         "retries_are_not_counted",
         "J8",
         "An item that fails again and again is tried again for ever.",
         (Edit(Frontier, "return_item", "self.retries[lease.work_id] = used + 1", "pass"),),
         InTests(_JOIN, "retries_are_bounded"),
+    ),
+    Mutant(
+        "faults_stay_in_memory",
+        "J10",
+        "Retries and quarantines are counted where nobody can read them.",
+        (Edit(Outbox, "flush_faults", "if not self._fresh:", "if True:"),),
+        InTests(_JOIN, "stale_and_unowned"),
     ),
     Mutant(
         "failed_deferral_loses_its_item",
@@ -212,6 +235,6 @@ MUTANTS: Final = (
         "J9",
         "What a rollback returns is pending in memory only: the ledger still has it leased.",
         (Edit(Frontier, "return_item", "self._release(lease, how)", "pass"),),
-        InSimulation("two", 4),
+        InSimulation("two", 6),
     ),
 )

@@ -5,7 +5,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from symfleet.ledger import plan, turn_decision, turn_frontier, turn_giving_back, turn_rows
+from symfleet.ledger import (
+    audit_walks,
+    highwater,
+    memory_reading,
+    opener,
+    opening,
+    plan,
+    row_reading,
+    turn_decision,
+    turn_frontier,
+    turn_giving_back,
+    turn_rows,
+)
 from symfleet.ledger.edges import Knowledge
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.ledger.memory_decisions import MemoryDecisions
@@ -13,6 +25,8 @@ from symfleet.ledger.memory_frontier import MemoryFrontier
 from symfleet.ledger.memory_rows import MemoryRows
 from symfleet.testing.mutants.planting import Edit, InSimulation, InTests, Mutant, Put
 
+_OWNER: Final = ("tests/integration/test_sqlite_owner.py",)
+_DAMAGE: Final = ("tests/integration/test_sqlite_damage.py",)
 _SQLITE: Final = ("tests/integration/test_ledger_behaviour.py::TestSqliteLedger",)
 
 MUTANTS: Final = (
@@ -164,6 +178,35 @@ MUTANTS: Final = (
         InSimulation("two", 1),
     ),
     Mutant(
+        "leases_end_by_the_clock",
+        "L4",
+        "An epoch that opens voids leases of epochs that opened a minute ago, by its own clock.",
+        (
+            Edit(
+                opening,
+                "open_epoch",
+                'cursor.execute(_SQL["void_leases"])',
+                'cursor.execute(_SQL["void_leases"] + f" AND {request.now_wall} - 60 > "\n'
+                '    "(SELECT max(opened_wall) FROM epochs)")',
+            ),
+        ),
+        InTests(_OWNER, "whatever_any_clock"),
+    ),
+    Mutant(
+        "lock_is_broken_by_age",
+        "L8",
+        "Who has waited for long enough owns a campaign that somebody else owns.",
+        (
+            Edit(
+                opener,
+                "acquire",
+                "raise _busy(path, told, clock.wall()) from None",
+                "return OwnerLock(os.open(os.devnull, os.O_RDWR), holder, path)",
+            ),
+        ),
+        InTests(_OWNER, "one_owner"),
+    ),
+    Mutant(
         "decided_rows_are_swept",
         "C8",
         "An epoch that opens makes decided rows pending, too.",
@@ -206,6 +249,36 @@ MUTANTS: Final = (
         "Another result under a token that has decided is answered with `already`.",
         (Edit(turn_decision, "_decided_before", "plan.encoded != manifest", "False"),),
         InTests(_SQLITE, "another_manifest"),
+    ),
+    Mutant(
+        "manifest_of_any_form",
+        "C4",
+        "A stored manifest is read although writing it again gives other bytes.",
+        tuple(
+            Edit(owner, "decode_manifest", "_encoder.encode(manifest) != encoded", "False")
+            for owner in (audit_walks, memory_reading, row_reading)
+        ),
+        InTests(_DAMAGE, "other_byte_order"),
+    ),
+    Mutant(
+        "older_copy_is_taken",
+        "C9",
+        "A restored older ledger is gone on with, as if its missing decisions had never been.",
+        (
+            Edit(
+                highwater,
+                "judge_highwater",
+                "if mark.decision > current.decision or mark.epoch > current.epoch:",
+                "if False:",
+            ),
+            Edit(
+                highwater,
+                "judge_highwater",
+                "if mark.decision and chain_at_mark != mark.chain:",
+                "if False:",
+            ),
+        ),
+        InTests(_DAMAGE, "older_copy"),
     ),
     Mutant(
         "result_of_another_input",

@@ -10,17 +10,19 @@ from __future__ import annotations
 import __future__
 
 import contextlib
+import functools
 import inspect
-import linecache
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Final, Protocol, cast
 from unittest import mock
 
 _FUTURE: Final = __future__.annotations.compiler_flag
+_SOURCE: Final = "mutant_source"
 
 
 class NotThere(LookupError):
@@ -57,6 +59,11 @@ class Edit:
         """Return what stands there now."""
         return vars(self.owner).get(self.name)
 
+    def __post_init__(self) -> None:
+        function = _function_of(self.now())
+        if function is not None:
+            _lines_of(function.__code__.co_filename)
+
     def _edited(self) -> object:
         there = self.now()
         if isinstance(there, str):
@@ -64,15 +71,16 @@ class Edit:
         function = _function_of(there)
         if function is None:
             raise NotThere(f"{self.owner} has no function or text {self.name}")
-        source = self._replaced(textwrap.dedent(inspect.getsource(function)))
-        file = f"<mutant {self.name} of {id(source)}>"
-        # So that another edit of the same function finds what this one has made.
-        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        code = compile(source, file, "exec", _FUTURE, dont_inherit=True)
+        source = self._replaced(_source_of(function))
+        code = compile(source, f"<mutant of {self.name}>", "exec", _FUTURE, dont_inherit=True)
         made: dict[str, object] = {}
         # The names of the function's module, as they are when it is called.
         exec(code, function.__globals__, made)  # noqa: S102
-        return made[function.__name__]
+        edited = made[function.__name__]
+        again = _function_of(edited)
+        assert again is not None
+        again.__dict__[_SOURCE] = source
+        return edited
 
     def _replaced(self, text: str) -> str:
         if text.count(self.old) != 1:
@@ -86,6 +94,23 @@ def _function_of(there: object) -> FunctionType | None:
     elif isinstance(there, staticmethod | classmethod):
         there = there.__func__
     return there if isinstance(there, FunctionType) else None
+
+
+@functools.cache
+def _lines_of(file: str) -> Sequence[str]:
+    """Return the lines of a file as they were when its first mutant was made: somebody may edit it
+    while tests run."""
+    return Path(file).read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+def _source_of(function: FunctionType) -> str:
+    """Return the source of a function, also of an edited one."""
+    made = function.__dict__.get(_SOURCE)
+    if made is not None:
+        return str(made)
+    code = function.__code__
+    block = inspect.getblock(_lines_of(code.co_filename)[code.co_firstlineno - 1 :])
+    return textwrap.dedent("".join(block))
 
 
 @dataclass(frozen=True, slots=True)

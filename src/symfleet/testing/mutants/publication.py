@@ -69,7 +69,7 @@ MUTANTS: Final = (
                 "incarnation=fresh, published_upto=len(self._tables.artefacts))",
             ),
         ),
-        InSimulation("two", 1),
+        InSimulation("two", 2),
     ),
     Mutant(
         "last_file_is_not_written",

@@ -36,7 +36,7 @@ MUTANTS: Final = (
             ),
             Edit(plan, "why_not_quiescent", "if open_sources:", "if False:"),
         ),
-        InSimulation("late", 6),
+        InSimulation("late", 12),
     ),
     Mutant(
         "commit_ignores_open_sources",

@@ -30,7 +30,7 @@ MUTANTS: Final = (
                 "for work in taken[:-1]:",
             ),
         ),
-        InSimulation("peers", 9),
+        InSimulation("deaths", 2),
     ),
     Mutant(
         "takeover_takes_from_all",
@@ -44,7 +44,7 @@ MUTANTS: Final = (
                 "== (WorkState.LEASED, epoch, work.coordinator)",
             ),
         ),
-        InSimulation("many", 7),
+        InSimulation("deaths"),
     ),
     Mutant(
         "lost_coordinator_may_claim",
@@ -72,14 +72,14 @@ MUTANTS: Final = (
                 "()",
             ),
         ),
-        InSimulation("late"),
+        InSimulation("deaths"),
     ),
     Mutant(
         "leases_of_the_lost_stay",
         "L5",
         "A lost coordinator's leases are not taken over.",
         (Edit(Takeover, "_lost", "self._take_over(peer)", "pass"),),
-        InSimulation("peers", 9),
+        InSimulation("deaths", 2),
     ),
     Mutant(
         "orphans_are_not_adopted",
