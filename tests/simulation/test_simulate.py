@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 
 import pytest
 
@@ -97,6 +98,28 @@ def test_what_is_given_replaces_what_is_drawn(capsys: pytest.CaptureFixture[str]
         with pytest.raises(SystemExit) as ended:
             main(["--seed", "1", *bad])
         assert ended.value.code == 2
+
+
+@pytest.mark.usefixtures("forgets_tokens")
+def test_shrinking_prints_a_command_that_fails_in_the_same_way(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan = json.dumps(dict.fromkeys(FaultPlan.names(), 0.0) | {"duplicate": 0.2, "budget": 9})
+    shape = json.dumps({"coordinators": 1, "workers": 1, "slots": 1, "size": 4, "seeds": [0]})
+    seed = next(
+        seed
+        for seed in range(200)
+        if main(["--seed", str(seed), "--plan", plan, "--shape", shape]) == 1
+    )
+    capsys.readouterr()
+    assert main(["--seed", str(seed), "--plan", plan, "--shape", shape, "--shrink"]) == 1
+    told = capsys.readouterr().out
+    command = next(line for line in told.splitlines() if line.startswith("python -m"))
+    words = shlex.split(command)[3:]
+    assert words[-1] == "--replay"
+    assert main(words[:-1]) == 1
+    assert "ran twice" in capsys.readouterr().out
+    assert told.rstrip().endswith("ran twice")
 
 
 def test_a_range_is_summed_up(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ exit code is 1 when a rule was broken.
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 import time
@@ -63,7 +64,7 @@ def run_one(case: Case, *, tells: bool) -> tuple[str, str]:
 
 def _elsewhere(case: Case) -> str:
     """Run a campaign in a process that hashes strings in another way; return its digest."""
-    asked = ["--seed", str(case.seed), "--shape", _json(case.shape), "--plan", _json(case.plan)]
+    asked = _asked(case)
     done = subprocess.run(
         [sys.executable, "-m", "symfleet.testing.simulate", *asked, "--digest"],
         env={**inherited_environment(), "PYTHONHASHSEED": str(1 + case.seed % 1000)},
@@ -76,8 +77,17 @@ def _elsewhere(case: Case) -> str:
     return done.stdout.strip()
 
 
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+def _asked(case: Case) -> list[str]:
+    """Return the options that name a case: what is not drawn from its seed is given."""
+    words = ["--seed", str(case.seed)]
+    for option, drawn, value in (
+        ("--shape", shape_of(case.seed), case.shape),
+        ("--plan", FaultPlan.from_seed(case.seed), case.plan),
+    ):
+        before, after = msgspec.to_builtins(drawn), msgspec.to_builtins(value)
+        given = {name: after[name] for name in after if after[name] != before[name]}
+        words += [option, msgspec.json.encode(given).decode()] if given else []
+    return words
 
 
 def replay(case: Case) -> int:
@@ -98,8 +108,7 @@ def _shrink(case: Case) -> int:
         print("this campaign keeps all rules")
         return 0
     print(f"shrunk in {found.runs} runs: {found.what}")
-    asked = f"--seed {found.case.seed} --shape '{_json(found.case.shape)}'"
-    print(f"python -m symfleet.testing.simulate {asked} --plan '{_json(found.case.plan)}' --replay")
+    print(f"python -m symfleet.testing.simulate {shlex.join(_asked(found.case))} --replay")
     print()
     run_one(found.case, tells=True)
     print(f"\n{found.what}")
