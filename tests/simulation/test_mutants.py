@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -48,17 +51,24 @@ def test_campaigns_that_are_sound_without_the_mutant_see_it(mutant: Mutant) -> N
     assert hunt(mutant, seen.scene, seen.seed, SEEDS_MAX), f"no seed shows it: {mutant.broken}"
 
 
+def run_trials(names: Sequence[str]) -> list[Trial]:
+    """Run trials in a process group of their own, which ends with this test."""
+    command = [sys.executable, "-m", "symfleet.testing.mutants.trial", *names]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, process_group=0) as process:
+        try:
+            told, errors = process.communicate(timeout=170)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert process.returncode == 0, errors.decode(errors="replace")
+    return [msgspec.json.decode(line, type=Trial) for line in told.splitlines()]
+
+
 @pytest.mark.parametrize("share", range(SHARES))
 def test_tests_of_this_repository_see_the_other_mutants_and_fail_without_none(share: int) -> None:
     names = [NOTHING, *(mutant.name for mutant in TESTED[share::SHARES])]
-    done = subprocess.run(
-        [sys.executable, "-m", "symfleet.testing.mutants.trial", *names],
-        cwd=ROOT,
-        capture_output=True,
-        timeout=170,
-        check=True,
-    )
-    trials = [msgspec.json.decode(line, type=Trial) for line in done.stdout.splitlines()]
+    trials = run_trials(names)
     assert [trial.mutant for trial in trials] == names
     sound, *mutated = trials
     assert not sound.failed, sound
