@@ -29,6 +29,7 @@ from symfleet.protocol.events import (
 )
 from symfleet.protocol.messages import EngineSetup, Executed
 from symfleet.protocol.work import WorkItem, encode_item, work_id_of
+from symfleet.testing.small_disk import SmallDisk
 from symfleet.types import GenerationId, Incarnation, Outcome, input_id_of
 
 pytestmark = pytest.mark.alone
@@ -342,3 +343,23 @@ def test_mpi_variables_do_not_reach_the_target(slots: list[Slot], tmp_path: Path
     names = (child.data or b"").decode().split()
     assert "SYMFLEET_INPUT" in names
     assert not [name for name in names if name.startswith("OMPI_")]
+
+
+@pytest.mark.guarantee("A2")
+def test_what_is_written_on_a_full_disk_is_no_result(slots: list[Slot], tmp_path: Path) -> None:
+    """A program whose write failed may end as if nothing were: its files are not trusted."""
+    try:
+        disk = SmallDisk(tmp_path / "disk", "2m")
+    except OSError as error:
+        pytest.skip(str(error))
+    try:
+        script = 'cat /dev/zero > "$2/../ballast" 2>&-; printf "a child" > "$2/child" 2>&-; exit 0'
+        slot = start(slots, disk.folder, command_setup("sh", "-c", script, "sh", "@@", "@out"))
+        slot.wait(ExecutorReady)
+        result = slot.explore(b"input")
+        assert result.outcome is Outcome.STALLED
+        assert result.children == ()
+        slots.remove(slot)
+        slot.client.close()
+    finally:
+        disk.close()

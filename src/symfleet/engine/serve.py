@@ -11,6 +11,7 @@ starts once for every slot and after every executor's death.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import stat
@@ -36,6 +37,8 @@ from symfleet.types import Outcome
 
 _READ_BYTES: Final = 1 << 20
 _PROGRESS_S: Final = 0.5
+_ROOM_BYTES: Final = 64 * 1024
+"""With less than this a disk counts as full."""
 _DEFAULT_CHILDREN: Final = 4096
 _DEFAULT_INPUT_BYTES: Final = 1 << 20
 _DEFAULT_RESULT_MIB: Final = 64
@@ -136,6 +139,9 @@ class Server:
         # A1: what is hashed is what the program can read, not what was sent.
         digest = hashlib.sha256(layout.input.read_bytes()).hexdigest()
         first = self._execute(command, layout, run)
+        if _disk_is_full(layout.root):
+            # What it could not write is missing or cut off (A2): done again, when there is space.
+            first = dataclasses.replace(first, outcome=Outcome.STALLED, cut_short=True)
         runs, verdict = 1, first
         children, truncated, degraded = self._read_children(layout, hello.limits, run.bound)
         if first.outcome is Outcome.CRASH:
@@ -241,6 +247,13 @@ def _refuse(protocol: int, argv: tuple[str, ...], env: Mapping[str, str]) -> fra
             "target_not_executable", f"{program} is not executable", f"chmod +x {program}"
         )
     return None
+
+
+def _disk_is_full(folder: Path) -> bool:
+    """Whether a program that has just ended may have found no space to write in `folder`."""
+    disk = os.statvfs(folder)
+    no_space = disk.f_bavail * disk.f_frsize < _ROOM_BYTES
+    return no_space or (disk.f_files > 0 and disk.f_favail == 0)
 
 
 def empty_folder(folder: Path) -> None:
