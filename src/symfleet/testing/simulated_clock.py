@@ -17,13 +17,15 @@ class ProcessClock:
         self._world = world
         self._offset = offset
         self._still_from = self._still_until = 0.0
+        self._shown = 0.0
 
     def now(self) -> float:
-        """Return monotonic seconds of this process."""
+        """Return monotonic seconds of this process: never less than before, nor by rounding."""
         world = self._world()
         if world < self._still_until:
             world = self._still_from
-        return world + self._offset
+        self._shown = max(self._shown, world + self._offset)
+        return self._shown
 
     def stall(self, seconds: float) -> None:
         """Stand still for so long; a clock that stands still already stands still longer."""
