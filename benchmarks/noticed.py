@@ -34,7 +34,7 @@ from symfleet.runtime import stores as stores_module
 from symfleet.runtime.mpirun import find_mpirun, mpirun_command
 from symfleet.runtime.plan import EpochPlan, read_plan, write_plan
 from symfleet.runtime.stores import OpenedLedger
-from symfleet.testing.jobs import descendants, until
+from symfleet.testing.jobs import descendants, status_of, until
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = 12
@@ -119,8 +119,10 @@ def launch(folder: Path) -> list[float]:
         workers = _workers(job.pid)
         return [_kill(pid, run_dir / LOG) for pid in workers[:-1]]
     finally:
+        below = list(descendants(job.pid))
         os.killpg(job.pid, signal.SIGKILL)
         job.wait()
+        until("nothing of the job is left", lambda: not any(map(_lives, below)), DEADLINE_S)
 
 
 def _lines(path: Path) -> int:
@@ -140,6 +142,11 @@ def _workers(mpirun_pid: int) -> list[int]:
             found.append(pid)
     assert len(found) == WORKERS, found
     return found
+
+
+def _lives(pid: int) -> bool:
+    status = status_of(pid)
+    return status is not None and status[2] != "Z"
 
 
 def _kill(pid: int, log: Path) -> float:
