@@ -8,13 +8,14 @@ from symfleet.protocol import sweeps
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.delivery import Reservation, Reservations
 from symfleet.protocol.dispatch import Dispatcher
-from symfleet.protocol.fleet import Slot
+from symfleet.protocol.fleet import SLOT_TABLE, Slot, SlotPhase, SlotStep
 from symfleet.protocol.frontier import Frontier
 from symfleet.protocol.intake import Intake
+from symfleet.protocol.join import RESULT_TABLE, Said, Verdict
 from symfleet.protocol.outbox import Outbox
 from symfleet.protocol.settle import Settlement
 from symfleet.protocol.worker_slot import WorkerSlot
-from symfleet.testing.mutants.planting import Edit, InSimulation, InTests, Mutant
+from symfleet.testing.mutants.planting import Edit, InSimulation, InTests, Mutant, Rows
 
 _JOIN: Final = ("tests/unit/protocol/test_join_rules.py",)
 
@@ -69,6 +70,13 @@ MUTANTS: Final = (
         InTests(_JOIN, "own_delivery"),
     ),
     Mutant(
+        "missing_token_is_a_stale_one",
+        "J3",
+        "A result without a token is set aside like a late one: its delivery is not recovered.",
+        (Rows(RESULT_TABLE, {(True, Said.NOTHING, True): Verdict.STALE}),),
+        InTests(_JOIN, "recovers_at_once"),
+    ),
+    Mutant(
         "stale_ready_is_taken",
         "J4",
         "READY of a delivery that is not in flight here ends parking and frees places.",
@@ -87,6 +95,13 @@ MUTANTS: Final = (
         "J4",
         "A slot that was parked for its silence is open again with any READY.",
         (Edit(Intake, "_ready", "and completed in slot.parked_for", ""),),
+        InTests(("tests/unit/protocol/test_liveness.py",), "parking"),
+    ),
+    Mutant(
+        "parked_slot_opens_by_the_table",
+        "J4",
+        "READY of an idle slot opens it, parked or not.",
+        (Rows(SLOT_TABLE, {(SlotPhase.PARKED, SlotStep.READY): SlotPhase.OPEN}),),
         InTests(("tests/unit/protocol/test_liveness.py",), "parking"),
     ),
     Mutant(

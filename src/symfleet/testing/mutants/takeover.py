@@ -7,12 +7,15 @@ from typing import Final
 from symfleet.ledger.memory_ending import MemoryEnding
 from symfleet.ledger.memory_frontier import MemoryFrontier
 from symfleet.protocol.frontier import Frontier
+from symfleet.protocol.messages import Prepare
 from symfleet.protocol.news import Newsroom
+from symfleet.protocol.peer_frames import TABLE as PEER_TABLE
+from symfleet.protocol.peer_frames import Way
 from symfleet.protocol.takeover import Takeover
 from symfleet.protocol.worker import Worker
 from symfleet.runtime import turn_service
 from symfleet.runtime.turn_service import TurnService
-from symfleet.testing.mutants.planting import Edit, InSimulation, InTests, Mutant
+from symfleet.testing.mutants.planting import Edit, InSimulation, InTests, Mutant, Rows
 
 _PEERS: Final = ("tests/unit/protocol/test_coordinators.py",)
 _TURNS: Final = ("tests/unit/test_turn_service.py",)
@@ -177,5 +180,12 @@ MUTANTS: Final = (
         "A coordinator may claim in another's name, and end the epoch.",
         (Edit(turn_service, "_require_own", "if not allowed:", "if False:"),),
         InTests(_TURNS, "out_of_order"),
+    ),
+    Mutant(
+        "anybody_asks_for_votes",
+        "Q1",
+        "Any coordinator may have the others PREPARE, as if it were the root.",
+        (Rows(PEER_TABLE, {Prepare: (Way.ANY, "prepare")}),),
+        InTests(_PEERS, "only_the_root"),
     ),
 )
