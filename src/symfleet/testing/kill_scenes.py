@@ -26,7 +26,7 @@ from symfleet.config.model import Advanced, CampaignConfig, Output, Resources, S
 from symfleet.corpus.inbox import RearmPoison, drop_command, drop_input
 from symfleet.ledger.contract import LedgerReader
 from symfleet.ledger.opener import has_ledger
-from symfleet.ledger.reserve import RESERVE_NAME
+from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME, keep_reserve
 from symfleet.protocol.events import (
     ExecutionDone,
     ExecutorGone,
@@ -103,6 +103,16 @@ class Scene:
         for program in (self._target, executor):
             program.write_text("#!/bin/false\n")
             program.chmod(0o755)
+        self._share_reserve()
+
+    def _share_reserve(self) -> None:
+        """Have the ledger's reserve be there: all scenes beside each other have one, because a
+        campaign of nine inputs would spend most of its time on making so large a file."""
+        shared = self.folder.parent / RESERVE_NAME
+        if not shared.exists():
+            keep_reserve(shared.parent, DEFAULT_RESERVE_BYTES)
+        self.out.mkdir(exist_ok=True)
+        os.link(shared, self.out / RESERVE_NAME)
 
     @property
     def config(self) -> CampaignConfig:
@@ -122,8 +132,8 @@ class Scene:
         """Become what another scene is, with what is known of it."""
         self._decided = other._decided
         self._watch = Watch(self.log, list(other._watch.marks))
-        # The reserve has no content, but many bytes.
         shutil.copytree(other.folder, self.folder, ignore=shutil.ignore_patterns(RESERVE_NAME))
+        self._share_reserve()
 
     def forget(self) -> None:
         """Remove everything."""
