@@ -79,7 +79,7 @@ int run(int argc, char **argv) {
     return complaint.empty() ? 0 : Internal;
   }
   if (serving)
-    return sf::serve();
+    sf::serve();
   if (options.inputs.empty() || options.outputFolder.empty() || options.target.argv.empty()) {
     std::fputs("symfleet-exec: -i INPUT, -o FOLDER and -- TARGET are needed (see --help)\n",
                stderr);

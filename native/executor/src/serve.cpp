@@ -170,11 +170,8 @@ void Service::selftest() {
   send({{"t", "selftest"}, {"ok", complaint.empty()}, {"message", complaint}});
 }
 
-} // namespace
-
-int serve() {
-  Inbox inbox;
-  std::thread(readFrames, std::ref(inbox)).detach();
+/// Works until `stop` or an error; answers the exit code.
+int work(Inbox &inbox) {
   auto fail = [](const Failure &failure) {
     std::fprintf(stderr, "symfleet-exec: %s\n", failure.what());
     writeFrame(STDOUT_FILENO, encode(failure));
@@ -193,6 +190,18 @@ int serve() {
     return fail(
         {FailureReason::Internal, error.what(), "worker and executor must be of one build"});
   }
+}
+
+} // namespace
+
+void serve() {
+  // The reading thread cannot be stopped and uses what is here, and what is
+  // static, until the process ends: so none of it is destroyed before.
+  Inbox inbox;
+  std::thread(readFrames, std::ref(inbox)).detach();
+  int code = work(inbox);
+  std::fflush(nullptr);
+  ::_exit(code);
 }
 
 } // namespace sf

@@ -3,8 +3,8 @@
 
 namespace sf {
 
-/// Serve frames on standard input and output until `stop` or the end of file.
-/// Answers the exit code.
-int serve();
+/// Serve frames on standard input and output until `stop` or the end of file;
+/// then end the process.
+[[noreturn]] void serve();
 
 } // namespace sf
