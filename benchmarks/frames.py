@@ -202,7 +202,8 @@ def main() -> int:
     run_all(todo, state, options.jobs, options.executor)
     result = summed(todo, state)
     date = datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
-    words = " ".join(["python -m benchmarks.frames", *sys.argv[1:]])
+    words = f"python -m benchmarks.frames --frames {options.frames} --seed {options.seed}"
+    words += f" --executor symfleet-exec --streams {streams}" if streams else ""
     wall_s = round(time.monotonic() - began, 1)
     head = {
         "command": words,

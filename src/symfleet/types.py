@@ -11,7 +11,9 @@ import enum
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Final, NewType
+from typing import Annotated, Final, NewType
+
+import msgspec
 
 from symfleet.errors import DataError
 
@@ -45,6 +47,8 @@ Fence = NewType("Fence", int)
 _HEX64: Final = re.compile(r"[0-9a-f]{64}")
 _HEX32: Final = re.compile(r"[0-9a-f]{32}")
 _U64_MAX: Final = 2**64 - 1
+_STORED: Final = msgspec.Meta(ge=0, le=2**63 - 1)
+"""Numbers that a ledger can keep."""
 
 
 def _parse_hex64(text: object, what: str) -> str:
@@ -117,8 +121,8 @@ class FencingToken:
     """Proof of the right to decide a work row now (L2). The epoch is part of it because a power
     cut may undo a lease that was not yet durable."""
 
-    epoch: Epoch
-    fence: Fence
+    epoch: Annotated[Epoch, _STORED]
+    fence: Annotated[Fence, _STORED]
 
 
 @dataclass(frozen=True, slots=True, order=True)
