@@ -363,3 +363,28 @@ def test_what_is_written_on_a_full_disk_is_no_result(slots: list[Slot], tmp_path
         slot.client.close()
     finally:
         disk.close()
+
+
+@pytest.mark.guarantee("A2")
+def test_a_disk_that_was_full_for_an_instant_leaves_a_trace(
+    slots: list[Slot], tmp_path: Path
+) -> None:
+    """The owner of the ledger gives its reserve back then: there is space again, and the program
+    has ended in between."""
+    try:
+        disk = SmallDisk(tmp_path / "disk", "8m")
+    except OSError as error:
+        pytest.skip(str(error))
+    try:
+        (disk.folder / ".reserve").write_bytes(b"held")
+        script = (
+            'printf "a child" > "$2/child"; test "$(cat "$1")" = well || rm "$2/../../.reserve"'
+        )
+        slot = start(slots, disk.folder, command_setup("sh", "-c", script, "sh", "@@", "@out"))
+        slot.wait(ExecutorReady)
+        assert slot.explore(b"well").outcome is Outcome.OK
+        assert slot.explore(b"full").outcome is Outcome.STALLED
+        slots.remove(slot)
+        slot.client.close()
+    finally:
+        disk.close()

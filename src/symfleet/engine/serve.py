@@ -33,12 +33,15 @@ from symfleet.engine.programs import (
     run_program,
 )
 from symfleet.errors import DataError
+from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME
 from symfleet.types import Outcome
 
 _READ_BYTES: Final = 1 << 20
 _PROGRESS_S: Final = 0.5
 _ROOM_BYTES: Final = 64 * 1024
 """With less than this a disk counts as full."""
+_LOW_BYTES: Final = 4 * DEFAULT_RESERVE_BYTES
+"""With less than this a reserve that is gone was needed, and not removed by somebody."""
 _DEFAULT_CHILDREN: Final = 4096
 _DEFAULT_INPUT_BYTES: Final = 1 << 20
 _DEFAULT_RESULT_MIB: Final = 64
@@ -56,6 +59,7 @@ class Server:
         self._write_fd = write_fd
         self._reader = frames.FrameReader(frames.FROM_WORKER)
         self._hello: frames.Hello | None = None
+        self._reserve: Path | None = None
         self._progress_due = 0.0
         self._counter = 0
 
@@ -106,6 +110,7 @@ class Server:
             self._write(failure)
             return
         self._hello = hello
+        self._reserve = _reserve_beside(Path(hello.work_dir).absolute())
         self._write(
             frames.Ready(
                 engine=f"{self._adapter.name} {frames.PROTOCOL_VERSION}",
@@ -139,7 +144,7 @@ class Server:
         # A1: what is hashed is what the program can read, not what was sent.
         digest = hashlib.sha256(layout.input.read_bytes()).hexdigest()
         first = self._execute(command, layout, run)
-        if _disk_is_full(layout.root):
+        if _disk_was_full(layout.root, self._reserve):
             # What it could not write is missing or cut off (A2): done again, when there is space.
             first = dataclasses.replace(first, outcome=Outcome.STALLED, cut_short=True)
         runs, verdict = 1, first
@@ -249,11 +254,20 @@ def _refuse(protocol: int, argv: tuple[str, ...], env: Mapping[str, str]) -> fra
     return None
 
 
-def _disk_is_full(folder: Path) -> bool:
-    """Whether a program that has just ended may have found no space to write in `folder`."""
+def _disk_was_full(folder: Path, reserve: Path | None) -> bool:
+    """Whether a program that has just ended may have found no space to write in `folder`: there is
+    none now, or the ledger's owner has given its `reserve` back because there was none."""
     disk = os.statvfs(folder)
-    no_space = disk.f_bavail * disk.f_frsize < _ROOM_BYTES
-    return no_space or (disk.f_files > 0 and disk.f_favail == 0)
+    free = disk.f_bavail * disk.f_frsize
+    if reserve is not None and free < _LOW_BYTES and not reserve.exists():
+        return True
+    return free < _ROOM_BYTES or (disk.f_files > 0 and disk.f_favail == 0)
+
+
+def _reserve_beside(folder: Path) -> Path | None:
+    """Return the reserve of the campaign that a folder belongs to, if it has one."""
+    places = (parent / RESERVE_NAME for parent in folder.parents)
+    return next((place for place in places if place.exists()), None)
 
 
 def empty_folder(folder: Path) -> None:
