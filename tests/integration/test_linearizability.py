@@ -14,6 +14,8 @@ from symfleet.testing.linearizability.planted import PLANTS
 from symfleet.testing.linearizability.run import STORES
 from symfleet.testing.postgres_cluster import programs
 
+pytestmark = pytest.mark.timeout(600)
+
 OPERATIONS = {"sqlite": 40_000, "postgres": 4_000}
 
 
@@ -23,7 +25,7 @@ def made(folder: Path, *options: str) -> dict[str, Any]:
     done = subprocess.run(
         [*command, "--folder", str(folder)],
         capture_output=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.stdout, done.stderr.decode()

@@ -12,6 +12,8 @@ from symfleet.ledger.postgres_writer import PostgresWriter
 from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.postgres_strikes import KINDS, run
 
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.mark.guarantee("C1")
 @pytest.mark.guarantee("C7")

@@ -37,7 +37,8 @@ from symfleet.testing.linearizability.workload import Stage
 from symfleet.testing.postgres_cluster import Cluster
 from symfleet.types import Incarnation
 
-_DEADLINE_S: Final = 60.0
+_DEADLINE_S: Final = 240.0
+"""For an epoch, on a machine that does much else."""
 _TICK_S: Final = 0.002
 _FAULT_OPERATIONS: Final = (10, 120)
 """So many operations lie between two faults."""
@@ -100,11 +101,6 @@ class Segment:
             board.stage = Stage.DRAIN
             self._epoch(None)
             self._done += board.counted()
-
-    @property
-    def operations(self) -> int:
-        """Return how many operations were asked for."""
-        return self._done
 
     # ---- one epoch ------------------------------------------------------------------------------
 
