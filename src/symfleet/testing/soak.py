@@ -51,11 +51,13 @@ class SoakPlan:
     ledger: str = ""
     own_connections: bool = False
     steady: int = 0
-    """Every how many-th campaign keeps its root: 0 for none."""
-    steady_nodes: int = 40_000
-    """How many items such a campaign has, of `steady_bulk` bytes: enough to fill all that is kept
-    in the first half of its life (128 MiB of the ledger's pages, 4,096 tokens of each slot)."""
+    """Which campaign keeps its root, so that it grows old: 0 for none."""
+    steady_nodes: int = 34_000
+    """How many items it has, of `steady_bulk` bytes and one for each delivery: all that is kept is
+    full by the middle of its life (128 MiB of the ledger's pages, 4,096 tokens of each slot)."""
     steady_bulk: int = 8192
+    steady_pause_s: float = 0.12
+    """More than a bundle of items may take."""
     keep: bool = False
     """Whether the folders of sound campaigns stay."""
 
@@ -128,7 +130,7 @@ class Soak:
     def _explore(self, number: int, generation: GenerationId) -> CampaignRecord:
         plan = self._plan
         chance = random.Random(f"{plan.seed} {number}")
-        root_lives = plan.steady > 0 and number % plan.steady == 0
+        root_lives = number == plan.steady
         cards = weights(
             cheap=plan.cheap,
             coordinators=plan.coordinators > 1,
@@ -137,7 +139,12 @@ class Soak:
         )
         graph = self._graph
         if root_lives:
-            graph = replace(graph, nodes=plan.steady_nodes, bulk=plan.steady_bulk)
+            graph = replace(
+                graph,
+                nodes=plan.steady_nodes,
+                bulk=plan.steady_bulk,
+                pause_s=plan.steady_pause_s,
+            )
         campaign = graph.campaign(self._folder / f"campaign{number}", plan.slots)
         campaign.ledger, campaign.coordinators = plan.ledger, plan.coordinators
         campaign.own_connections = plan.own_connections
