@@ -32,20 +32,20 @@ RARE = frozenset({"big", "copy"})
 SECOND_CUTS = {"turns": 6, "publish": 4, "fold": 4, "recover": 8, "close": 4, "create": 2}
 
 
-def share_of(name: str, round_number: int) -> Share:
+def share_of(name: str, round_number: int, every: int) -> Share:
     """Return how much of a program one round looks at."""
     return Share(
-        every=None if name in RARE else 1,
+        every=None if name in RARE else every,
         subsets=4 if round_number == 0 else 16,
-        second=SECOND_CUTS.get(name, 0),
-        second_every=1 if round_number == 0 else 3,
+        second=-(-SECOND_CUTS.get(name, 0) // every),
+        second_every=every if round_number == 0 else 3 * every,
     )
 
 
-def examined(name: str, round_number: int, seed: int) -> tuple[str, int, Tally, float]:
+def examined(name: str, round_number: int, seed: int, every: int) -> tuple[str, int, Tally, float]:
     """Look at one program in one round, in a process of its own."""
     started = time.process_time()
-    tally = examine(name, seed + round_number, share_of(name, round_number))
+    tally = examine(name, seed + round_number, share_of(name, round_number, every))
     return name, round_number, tally, time.process_time() - started
 
 
@@ -56,6 +56,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rounds-max", type=int, default=100)
+    parser.add_argument("--every", type=int, default=1, help="one of how many instants")
     parser.add_argument("--resume", type=Path, help="go on from this result")
     options = parser.parse_args()
     reason = can_trace()
@@ -64,7 +65,7 @@ def main() -> int:
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     file = options.resume or RESULTS / f"power-cut-{today}.json"
     result = json.loads(file.read_text()) if options.resume else fresh(options.seed)
-    run(result, file, options.states, options.jobs, options.rounds_max)
+    run(result, file, options)
     print(f"{result['distinct']} distinct states, {len(result['violations'])} violations: {file}")
     return int(bool(result["violations"]))
 
@@ -90,17 +91,19 @@ def fresh(seed: int) -> dict[str, Any]:
     }
 
 
-def run(result: dict[str, Any], file: Path, states: int, jobs: int, rounds_max: int) -> None:
+def run(result: dict[str, Any], file: Path, options: argparse.Namespace) -> None:
     """Add rounds to a result, and write it after each program."""
     started, before = time.monotonic(), float(result["seconds"])
     done = {(name, number) for name, number in result["done"]}
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        for number in range(rounds_max):
-            if result["distinct"] >= states:
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
+        for number in range(options.rounds_max):
+            if result["distinct"] >= options.states:
                 break
             due = [name for name in DRIVERS if (name, number) not in done]
-            futures = [pool.submit(examined, name, number, result["seed"]) for name in due]
+            futures = [
+                pool.submit(examined, name, number, result["seed"], options.every) for name in due
+            ]
             for future in concurrent.futures.as_completed(futures):
                 add(result, *future.result())
                 result["rounds"] = number + 1

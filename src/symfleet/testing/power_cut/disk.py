@@ -16,6 +16,7 @@ bytes or its new ones (SQLite relies on that, too).
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import posixpath
 from collections.abc import Collection, Iterable, Mapping
@@ -41,6 +42,7 @@ from symfleet.testing.power_cut.operations import (
 )
 
 SECTOR_BYTES: Final = 512
+_TREES_MAX: Final = 2_000
 
 
 class Model(enum.Enum):
@@ -65,14 +67,14 @@ Kept = Mapping[int, Torn | Spoil | None]
 """Operations that are there by their index; None: whole."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tree:
     """What is found: folders, and names with the bytes of their files and a digest of these."""
 
     folders: frozenset[str]
     files: dict[str, tuple[bytes, bytes]]
 
-    @property
+    @functools.cached_property
     def digest(self) -> bytes:
         """Return what tells this tree from all others."""
         hasher = hashlib.blake2b(repr(sorted(self.folders)).encode(), digest_size=16)
@@ -95,6 +97,8 @@ class Disk:
         self._certain = set[int]()
         self._settled = {inode: bytearray(data) for inode, data in before.contents.items()}
         self._versions: dict[int, int] = {}
+        self._settled_at = 0
+        self._trees: dict[tuple[object, ...], Tree] = {}
         self._data: dict[int, list[tuple[int, DataOperation]]] = {}
         self._cache: dict[tuple[object, ...], tuple[bytes, bytes]] = {}
 
@@ -145,10 +149,20 @@ class Disk:
         content = self._settled.setdefault(inode, bytearray())
         for _, operation in self._data.pop(inode, ()):
             _apply(content, operation, None)
-        self._versions[inode] = self._now
+        self._versions[inode] = self._settled_at = self._now
 
     def tree(self, kept: Kept) -> Tree:
         """Return what is found when of the free operations exactly these are there."""
+        # The same operations are free at many instants, and the same of them are kept.
+        key = (len(self._certain), self._settled_at, frozenset(kept.items()))
+        found = self._trees.get(key)
+        if found is None:
+            if len(self._trees) >= _TREES_MAX:
+                self._trees.clear()
+            found = self._trees[key] = self._tree(kept)
+        return found
+
+    def _tree(self, kept: Kept) -> Tree:
         folders, names = set(self._before.folders) | {""}, dict(self._before.names)
         for index, operation in self._names:
             if index in self._certain or index in kept:

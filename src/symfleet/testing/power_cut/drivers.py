@@ -310,7 +310,7 @@ DRIVERS: Final[Mapping[str, Driver]] = MappingProxyType(
         "create": Driver(_nothing, _create),
         "turns": Driver(_made, _turns),
         "publish": Driver(_made, _publish),
-        "big": Driver(_made, _big, seeds=(BIG,), every=300, variants_max=8),
+        "big": Driver(_made, _big, seeds=(BIG,), every=300, variants_max=4),
         "fold": Driver(_made, _fold),
         "recover": Driver(_half, _recover),
         "close": Driver(_half, _close),

@@ -138,6 +138,7 @@ class Judge:
         self._seen = set[bytes]()
         self._ends: dict[bytes, str] = {}
         self._ended = set[Image]()
+        self._keys: dict[bytes, bytes] = {}
         self._beside: dict[bytes, str] = {}
         self._notes = [note.text for note in trace.operations if isinstance(note, Note)]
         self._first: Image = None
@@ -239,12 +240,9 @@ class Judge:
 
     def _end_of(self, tree: Tree, image: Image) -> str:
         """Return what is wrong with the campaign's end when it is carried on from here."""
-        hasher = hashlib.blake2b(repr((image, sorted(tree.folders))).encode())
-        for name, (_, digest) in sorted(tree.files.items()):
-            if name not in _DATABASE:
-                read = b"" if name.startswith(_UNREAD) else digest
-                hasher.update(name.encode() + b"\0" + read)
-        key = hasher.digest()
+        key = self._keys.get(tree.digest)
+        if key is None:
+            key = self._keys[tree.digest] = _what_counts(tree, image)
         again = self._tally.states % _AGAIN == 0
         if key not in self._ends or again:
             to_end = again or image not in self._ended
@@ -319,6 +317,16 @@ def working_in(folder: Path) -> Iterator[None]:
     finally:
         os.fchdir(before)
         os.close(before)
+
+
+def _what_counts(tree: Tree, image: Image) -> bytes:
+    """Return a digest of the image and of all files that an owner reads beside it."""
+    hasher = hashlib.blake2b(repr((image, sorted(tree.folders))).encode())
+    for name, (_, digest) in sorted(tree.files.items()):
+        if name not in _DATABASE:
+            read = b"" if name.startswith(_UNREAD) else digest
+            hasher.update(name.encode() + b"\0" + read)
+    return hasher.digest()
 
 
 def _carried_on(driver: Driver, end: End | None) -> str:
