@@ -19,7 +19,7 @@ from symfleet.ledger import opener, postgres_opener
 from symfleet.protocol.operations import Admit, SetSource
 from symfleet.testing.ledgers import ManualClock, admission, campaign_row, epoch_request
 from symfleet.testing.postgres_cluster import USER, Cluster, programs
-from symfleet.types import CampaignId
+from symfleet.types import CampaignId, WorkState
 
 REQUEST = opener.OwnerRequest("here", 4711, lock_wait_s=0.1)
 FAILED = "the TLS connection to PostgreSQL failed"
@@ -111,7 +111,7 @@ def test_a_campaign_lives_behind_tls(tmp_path: Path, server: Server) -> None:
     create(tmp_path, server.url())
     again = postgres_opener.open_owner(tmp_path, REQUEST, ManualClock())
     try:
-        assert again.status().states["pending"] == 1
+        assert again.status().states[WorkState.PENDING] == 1
         assert list(again.audit()) == []
     finally:
         again.close()
