@@ -254,6 +254,23 @@ def test_an_executor_that_dies_by_itself_is_reported_with_its_signal(
     assert not gone.memory_evidence
 
 
+@pytest.mark.parametrize("while_it_runs", [False, True])
+def test_memory_that_ran_out_explains_a_death_only_while_the_item_ran(
+    slots: list[Slot], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, while_it_runs: bool
+) -> None:
+    """The kernel's count is one for the whole host: what it killed before is no evidence."""
+    counted = [3]
+    monkeypatch.setattr(processes, "oom_kills", lambda: counted[0])
+    slot = misbehave(slots, tmp_path)
+    slot.wait(ExecutorReady)
+    counted[0] += 1
+    data = b"log last words"
+    item = WorkItem(GenerationId("0" * 64), input_id_of(data))
+    slot.client.run(RunItem(0, work_id_of(item), data, encode_item(item), solitary=False))
+    counted[0] += while_it_runs
+    assert slot.wait(ExecutorGone).memory_evidence is while_it_runs
+
+
 @pytest.mark.parametrize(
     "answer",
     [b"\xff\xff\xff\xff", b"\x04\x00\x00\x00junk", b"\x01\x00\x00\x00\x80"],

@@ -111,6 +111,8 @@ class ExecutorClient:
 
     def run(self, item: RunItem) -> None:
         """Hand over one item; one at a time. Raises DataError for a payload that is not one."""
+        # What the host killed for memory in the hours before explains no death of now.
+        self._memory_before = processes.oom_kills()
         self._queue(self._dialogue.run(item))
 
     def tell(self, edges: bytes) -> None:
