@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -167,11 +168,13 @@ def _decision(lease: Lease) -> Decide:
 
 def _publish(ledger: Ledger, out: Path, tell: Callable[[str], None]) -> None:
     """Write all files, as publishers would in weeks; they are synchronised by the mark's caller."""
-    row = ledger.register_sink(SinkKind.CORPUS, str(sink_folder(out, SinkKind.CORPUS)), "here")
+    # A sink belongs to its host: under another name all files would be published again.
+    host = socket.gethostname()
+    row = ledger.register_sink(SinkKind.CORPUS, str(sink_folder(out, SinkKind.CORPUS)), host)
     folder = Folder(out, Path(row.path))
     folder.prepare()
     reproduction = Reproduction((sys.executable,), "file")
-    written = 0
+    written = row.published_upto
     while artefacts := ledger.artefacts(SinkKind.CORPUS, written, _FILES, _BYTES_MAX):
         for artefact in artefacts:
             check_artefact(artefact)
