@@ -152,7 +152,7 @@ def lock_up(folder: Path, locked: list[Path]) -> None:
 
 
 @pytest.mark.guarantee("A2")
-@pytest.mark.parametrize("name", [".", "corpus"])
+@pytest.mark.parametrize("name", [".", pytest.param("corpus", marks=[pytest.mark.long])])
 def test_a_folder_that_may_not_be_written_any_more_ends_the_campaign_in_order(
     campaign: ProgramCampaign, read_only: list[Path], name: str
 ) -> None:
