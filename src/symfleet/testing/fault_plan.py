@@ -27,6 +27,10 @@ class FaultPlan:
     """Chance that an old frame is sent once more."""
     partition: float = 0.0
     """Chance that, from this frame on, some ranks do not reach the others for a time."""
+    send_fails: float = 0.0
+    """Chance that a delivery cannot be sent although its reader lives."""
+    loss_seen_late: float = 0.0
+    """Chance, per process that is to hear of a death, that it hears of it much later."""
     # Executors, per execution or start.
     executor_dies: float = 0.0
     """Killed by somebody unknown: nobody is blamed."""
@@ -123,6 +127,8 @@ class FaultPlan:
             wall_jumps=chance(0.02),
             until_s=400.0 if long else 120.0,
             budget=draw.randrange(25, 120) if long else draw.randrange(1, 25),
+            send_fails=chance(0.03),
+            loss_seen_late=chance(0.3),
         )
 
     def without_restarts(self) -> FaultPlan:

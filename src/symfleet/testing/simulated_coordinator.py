@@ -228,13 +228,13 @@ class SimulatedCoordinator:
     def _do(self, action: CoordinatorAction) -> None:
         world = self._world
         match action:
-            case Send(rank, frame, token):
-                self._send(rank, frame, token is not None)
-                if token is not None:
-                    if world.reachable(rank):
-                        self.machine.sent(token)
-                    else:
-                        self.deliver(SendFailed(rank, token))
+            case Send(rank, frame, None):
+                self._send(rank, frame, delivers=False)
+            case Send(rank, frame, token) if world.reachable(rank) and not self._send_fails():
+                self._send(rank, frame, delivers=True)
+                self.machine.sent(token)
+            case Send(rank, _, token):
+                self.deliver(SendFailed(rank, token))
             case Publish(upto):
                 self._publish(upto)
             case Scan(source, number):
@@ -255,7 +255,11 @@ class SimulatedCoordinator:
             case _:
                 assert_never(action)
 
-    def _send(self, rank: int, frame: bytes, delivers: bool) -> None:
+    def _send_fails(self) -> bool:
+        world = self._world
+        return world.happens(self._draw, world.plan.send_fails, "send fails")
+
+    def _send(self, rank: int, frame: bytes, *, delivers: bool) -> None:
         world = self._world
         if delivers:
             token, work = self._opened(frame, Work)

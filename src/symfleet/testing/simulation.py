@@ -50,6 +50,7 @@ _CALM_S_MAX: Final = 1200.0
 """Virtual seconds from the last fault to the end."""
 _RESTART_S: Final = 1.5
 _LOST_SEEN_S: Final = 0.05
+_LATE_SEEN_S: Final = 40.0
 
 
 class Simulation:
@@ -273,9 +274,9 @@ class Simulation:
             process.deliver(RankLost(rank))  # a dead one hears nothing
 
         for process in hearing:
-            after_s = (
-                _LOST_SEEN_S * (0.5 + self.draw.random()) if len(hearing) > 1 else _LOST_SEEN_S
-            )
+            after_s = _LOST_SEEN_S * (0.5 + self.draw.random())
+            if self.happens(self.draw, self.plan.loss_seen_late, "loss seen late"):
+                after_s += self.draw.random() * _LATE_SEEN_S
             self.schedule(self.now + after_s, functools.partial(tell, process))
 
     def coordinator_died(self, coordinator: SimulatedCoordinator) -> None:
