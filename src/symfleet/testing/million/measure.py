@@ -20,8 +20,9 @@ import msgspec
 from symfleet.clock import SystemClock
 from symfleet.config.environment import inherited_environment
 from symfleet.ledger import opener
+from symfleet.runtime.launcher import RUN_FOLDER
 from symfleet.runtime.mpirun import find_mpirun, mpirun_command
-from symfleet.testing.jobs import Job, Member, Role, until
+from symfleet.testing.jobs import Job, Role, until
 from symfleet.testing.million.campaign import Million, refill
 from symfleet.testing.programs import ProgramCampaign
 from symfleet.types import WorkState
@@ -171,10 +172,12 @@ def _running(campaign: ProgramCampaign, launcher: Sequence[str]) -> Iterator[Job
 def _one_restart(campaign: ProgramCampaign, job: Job, found: Resumes) -> None:
     (root,) = job.find(Role.ROOT)
     found.root_mib.append(_peak_mib(root.pid))
+    before = _launches(campaign)
     began = time.perf_counter()
     job.kill(root)
-    # What the old epoch's workers had begun before they noticed is no news of the new one.
-    until("another root is there", lambda: _is_another(job, root), _DEADLINE_S)
+    # What the old epoch's workers had begun before they ended is no news of the new one, whose
+    # folder is made when they have. (To look for its root among all processes would take a core.)
+    until("another epoch begins", lambda: _launches(campaign) > before, _DEADLINE_S)
     done, lines = _decided(campaign), len(campaign.runs())
     found.restart_s.append(_first_execution(campaign, lines) - began)
     time.sleep(1.0)  # more of it are begun
@@ -224,8 +227,10 @@ def _decided(campaign: ProgramCampaign) -> set[str]:
         return {digest.lower() for (digest,) in rows}
 
 
-def _is_another(job: Job, root: Member) -> bool:
-    return any(member.pid != root.pid for member in job.find(Role.ROOT))
+def _launches(campaign: ProgramCampaign) -> int:
+    """Return the number of the newest launch of mpirun that is there, 0 when none is."""
+    folder = campaign.out / RUN_FOLDER
+    return max((int(path.name) for path in folder.glob("*") if path.name.isdigit()), default=0)
 
 
 def _peak_mib(pid: int) -> float:
