@@ -7,6 +7,7 @@ calls; `python -m benchmarks.io_faults` lets every one fail.
 
 from __future__ import annotations
 
+import errno
 import resource
 import sys
 from collections.abc import Iterator
@@ -16,12 +17,14 @@ from pathlib import Path
 import pytest
 
 from symfleet.errors import ExitCode, parts_of
-from symfleet.testing.io_faults.faults import FAULTS
+from symfleet.testing.io_faults.faults import FAULTS, Fault, Kind, Mode, build, variable
 from symfleet.testing.io_faults.programme import examine
 from symfleet.testing.programs import ProgramCampaign
 
 PROGRAM = Path(__file__).resolve().parent.parent / "programs" / "two.py"
 SEED = 20_261_129
+ROOT = "0"
+DISTURBED = ("leases_recovered", "redone_decisions", "projection_repaired")
 STRIDES = {
     "create": 40,
     "turns": 40,
@@ -68,6 +71,28 @@ def test_every_kind_of_fault_fires(tmp_path: Path) -> None:
             ["drop"], tmp_path / str(FAULTS.index(fault)), stride=1, seed=1, faults=[fault.name]
         )
         assert report.cases > 0, fault
+
+
+@pytest.fixture
+def job_of(tmp_path: Path) -> Iterator[ProgramCampaign]:
+    """A campaign of a ten-line program on real MPI."""
+    campaign = ProgramCampaign(tmp_path / "job", PROGRAM, {"one": b"1"})
+    yield campaign
+    campaign.close()
+
+
+@pytest.mark.guarantee("A2")
+def test_a_root_on_a_failing_disk_ends_its_job_with_74_and_nothing_is_lost(
+    job_of: ProgramCampaign, tmp_path: Path
+) -> None:
+    fault = Fault("no sync from then on", Kind.SYNC, errno.EIO, Mode.FOR_EVER)
+    env = {"LD_PRELOAD": str(build(tmp_path)), **variable(job_of.out, fault, 12, ROOT)}
+    job = job_of.job(env=env)
+    assert job.run() == ExitCode.IO, job.story.read_text()
+    again = job_of.job()
+    assert again.run() == ExitCode.DONE, again.story.read_text()
+    assert job_of.status(disturbed=DISTURBED).total.executed == 3
+    assert set(job_of.corpus_files().values()) == {b"1", b"A", b"B"}
 
 
 @pytest.fixture
