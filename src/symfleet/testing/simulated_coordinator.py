@@ -228,13 +228,8 @@ class SimulatedCoordinator:
     def _do(self, action: CoordinatorAction) -> None:
         world = self._world
         match action:
-            case Send(rank, frame, None):
-                self._send(rank, frame, delivers=False)
-            case Send(rank, frame, token) if world.reachable(rank) and not self._send_fails():
-                self._send(rank, frame, delivers=True)
-                self.machine.sent(token)
-            case Send(rank, _, token):
-                self.deliver(SendFailed(rank, token))
+            case Send(rank, frame, token):
+                self._say(rank, frame, token)
             case Publish(upto):
                 self._publish(upto)
             case Scan(source, number):
@@ -255,9 +250,18 @@ class SimulatedCoordinator:
             case _:
                 assert_never(action)
 
-    def _send_fails(self) -> bool:
+    def _say(self, rank: int, frame: bytes, token: DispatchToken | None) -> None:
+        """Send a frame; a delivery that cannot be sent is told to the machine."""
         world = self._world
-        return world.happens(self._draw, world.plan.send_fails, "send fails")
+        if token is None:
+            self._send(rank, frame, delivers=False)
+            return
+        fails = world.happens(self._draw, world.plan.send_fails, "send fails")
+        if fails or not world.reachable(rank):
+            self.deliver(SendFailed(rank, token))
+            return
+        self._send(rank, frame, delivers=True)
+        self.machine.sent(token)
 
     def _send(self, rank: int, frame: bytes, *, delivers: bool) -> None:
         world = self._world

@@ -45,7 +45,8 @@ from symfleet.types import DispatchToken, Incarnation, InputId, SinkKind, WorkId
 __all__ = ["Broken", "Outcome", "Simulation", "Stuck", "simulate"]
 
 _EVENTS_MAX: Final = 400_000
-_EPOCHS_MAX: Final = 60
+_EPOCHS_MAX: Final = 40
+"""So many more than there may be faults."""
 _CALM_S_MAX: Final = 1200.0
 """Virtual seconds from the last fault to the end."""
 _RESTART_S: Final = 1.5
@@ -351,8 +352,8 @@ class Simulation:
 
     def _open_epoch(self) -> None:
         self._epochs += 1
-        if self._epochs > _EPOCHS_MAX:
-            raise Stuck(f"{_EPOCHS_MAX} epochs")
+        if self._epochs > _EPOCHS_MAX + self.plan.budget:
+            raise Stuck(f"{self._epochs} epochs")
         if self._launch_dies("before the epoch"):
             return
         self._broken = False
