@@ -28,6 +28,7 @@ from symfleet.errors import (
 from symfleet.runtime import launcher, plan
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.mpirun import mpirun_environment, short_path
+from symfleet.runtime.plan import EpochOutcome, outcome_line
 from symfleet.runtime.stores import EpochSummary
 
 pytestmark = pytest.mark.alone
@@ -115,6 +116,15 @@ def test_an_mpirun_that_cannot_start_is_an_error_of_the_host(stage: Stage) -> No
         stage.play("sys.exit('no such option')")
     assert "no such option" in caught.value.why
     assert stage.launches == 2
+
+
+def test_an_error_of_a_root_whose_disk_takes_nothing_is_heard(stage: Stage) -> None:
+    outcome = EpochOutcome(74, "IOFailure", "it broke", "row 7", "x" * 3000, "y")
+    said = f"sys.stdout.write({outcome_line(outcome)!r}); print('mpirun: ' + 'z' * 1000)\n"
+    with pytest.raises(IOFailure, match="it broke") as caught:
+        stage.play(BEAT + said + "sys.stdout.flush(); os.kill(os.getpid(), signal.SIGKILL)")
+    assert caught.value.where == "row 7"
+    assert stage.launches == 1
 
 
 @pytest.mark.parametrize("family", [IntegrityError, HostError])

@@ -70,7 +70,9 @@ _HARD_STOP_S: Final = 5.0
 _LEAVE_S: Final = 15.0
 """How long ranks may take to leave once the root has said how the epoch ended."""
 _READ_BYTES: Final = 1 << 16
-_TAIL_BYTES: Final = 2000
+_TAIL_BYTES: Final = 16_000
+"""Of an epoch's output: the root may have said there how it ended."""
+_STORY_CHARACTERS: Final = 2000
 _START_FAILURES_MAX: Final = 2
 
 
@@ -83,9 +85,15 @@ class EpochEnd:
     """Whether the root ever beat."""
     silent: bool
     """Whether it was ended because the root had stopped beating."""
-    tail: str
+    output: str
+    """The end of it."""
     no_space: str
     """What was said about a lack of space."""
+
+    @property
+    def story(self) -> str:
+        """What people are told of the output."""
+        return self.output[-_STORY_CHARACTERS:].strip()
 
 
 def run_campaign(
@@ -172,7 +180,8 @@ class Launch:
                 run_dir = self._out / RUN_FOLDER / str(number)
                 end = self._run_epoch(run_dir)
                 crash.point("launcher.ended")
-                said = plans.read_outcome(run_dir / plans.OUTCOME)
+                written = plans.read_outcome(run_dir / plans.OUTCOME)
+                said = written or plans.outcome_in(end.output)
                 self._sweep()
                 after = read_summary(self._out)
                 code = self._judge(end, said, before, after, policy)
@@ -226,8 +235,7 @@ class Launch:
             child.stdout.close()
             self._roster.rest()
             self._end_below()
-        tail = self._tail.decode("utf-8", "replace")
-        return EpochEnd(code, heard, silent, tail, self._no_space)
+        return EpochEnd(code, heard, silent, self._tail.decode("utf-8", "replace"), self._no_space)
 
     @property
     def _ranks(self) -> int:
@@ -371,7 +379,7 @@ class Launch:
             raise InternalError(
                 "five launches in a row ended without a single decision",
                 where=str(self._out),
-                why=end.tail.strip() or f"mpirun ended with {end.exit_code}",
+                why=end.story or f"mpirun ended with {end.exit_code}",
                 hint=f"read {self._out / 'logs'}; nothing is lost, `symfleet resume` tries again",
             )
         why = "the job died" if said is None else said.reason
@@ -396,7 +404,7 @@ class Launch:
             raise HostError(
                 "mpirun cannot start the job",
                 where=self._mpirun,
-                why=end.tail.strip() or f"it ended with {end.exit_code}",
+                why=end.story or f"it ended with {end.exit_code}",
                 hint="`symfleet doctor` checks MPI on this host",
             )
 

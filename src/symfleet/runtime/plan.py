@@ -32,6 +32,7 @@ PLAN: Final = "plan.json"
 REQUEST: Final = "request"
 BEAT: Final = "beat"
 OUTCOME: Final = "outcome.json"
+_OUTCOME_MARK: Final = "symfleet outcome: "
 
 DRAIN: Final = "drain"
 STOP: Final = "stop"
@@ -139,10 +140,27 @@ def error_of_outcome(outcome: EpochOutcome) -> SymfleetError:
     return error
 
 
-def write_outcome(path: Path, outcome: EpochOutcome) -> None:
-    """Say how the epoch ended. A disk that is full keeps the launcher from knowing, no more."""
-    with contextlib.suppress(OSError):
+def write_outcome(path: Path, outcome: EpochOutcome) -> bool:
+    """Say how the epoch ended; return whether the disk took it."""
+    try:
         write_visible(path, msgspec.json.encode(outcome))
+    except OSError:
+        return False
+    return True
+
+
+def outcome_line(outcome: EpochOutcome) -> str:
+    """Return a line of output that says the same, for a root whose disk takes nothing."""
+    return f"{_OUTCOME_MARK}{msgspec.json.encode(outcome).decode()}\n"
+
+
+def outcome_in(output: str) -> EpochOutcome | None:
+    """Return what the last such line of an epoch's output says, None when it has none."""
+    for line in reversed(output.splitlines()):
+        if line.startswith(_OUTCOME_MARK):
+            with contextlib.suppress(msgspec.DecodeError):
+                return msgspec.json.decode(line.removeprefix(_OUTCOME_MARK), type=EpochOutcome)
+    return None
 
 
 def read_outcome(path: Path) -> EpochOutcome | None:

@@ -40,6 +40,7 @@ from symfleet.runtime.plan import (
     Beats,
     EpochOutcome,
     EpochPlan,
+    outcome_line,
     outcome_of_error,
     read_plan,
     write_outcome,
@@ -153,7 +154,9 @@ def _end_unopened(plan: EpochPlan, root: Root, outcome: EpochOutcome) -> None:
 
 def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
     crash.point("root.untold")
-    write_outcome(Path(plan.run_dir) / OUTCOME, outcome)
+    if not write_outcome(Path(plan.run_dir) / OUTCOME, outcome) and plan.launcher_pid:
+        sys.stdout.write(outcome_line(outcome))
+        sys.stdout.flush()
     crash.point("root.told")
     if not plan.launcher_pid:
         write_outcome(Path(plan.config.output.out_dir) / VERDICT, outcome)
