@@ -11,12 +11,14 @@ import pytest
 
 from symfleet.testing.fault_plan import FaultPlan
 from symfleet.testing.simulated_epoch import Shape
-from symfleet.testing.simulated_runs import CHUNK, run_seeds
+from symfleet.testing.simulated_runs import run_seeds
 from symfleet.testing.simulated_shapes import SHAPES, shape_of
 from symfleet.testing.simulation import simulate
 from symfleet.types import Keep
 
 CAMPAIGNS = 3000
+CHUNK = 25
+"""Small, so that a chunk ends in time on a machine that is busy with other things."""
 FAULTS = {
     "clock stalls",
     "corrupt",
