@@ -107,7 +107,14 @@ class SqliteCopy(SqliteTables):
 
     def __init__(self, path: Path) -> None:
         with guarded(str(path)):
-            super().__init__(_connect(path), path)
+            try:
+                connection = _connect(path)
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                    raise
+                remove_database(path)  # a power cut has left nothing that could be used
+                connection = _connect(path)
+            super().__init__(connection, path)
 
     def prepare(self, source: str) -> bool:
         """Go on with the copy of this source, or begin one."""
