@@ -26,18 +26,17 @@ SEED = 20_261_129
 ROOT = "0"
 DISTURBED = ("leases_recovered", "redone_decisions", "projection_repaired")
 STRIDES = {
-    "create": 40,
-    "turns": 40,
-    "publish": 50,
-    "recover": 25,
-    "fold": 50,
-    "close": 60,
-    "migrate": 20,
-    "repair": 12,
-    "drop": 1,
-    "backup": 25,
-    "copy": 60,
-    "launch": 150,
+    "create": 80,
+    "turns": 80,
+    "publish": 100,
+    "recover": 40,
+    "fold": 100,
+    "close": 120,
+    "migrate": 40,
+    "repair": 24,
+    "drop": 2,
+    "backup": 50,
+    "copy": 120,
 }
 
 
@@ -47,30 +46,33 @@ STRIDES = {
 def test_a_call_that_fails_is_told_and_nothing_is_lost(tmp_path: Path, name: str) -> None:
     report = examine([name], tmp_path, stride=STRIDES[name], seed=SEED)
     assert report.problems == []
-    assert report.cases >= 8
+    assert report.cases >= 3
+    if name == "recover":
+        assert report.by_fault.keys() == {fault.name for fault in FAULTS}
+    assert report.ends.keys() <= {"0", "74"}
+
+
+@pytest.mark.long
+@pytest.mark.guarantee("A2")
+def test_a_call_that_fails_inside_a_whole_job_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
+    report = examine(["launch"], tmp_path, stride=120, seed=SEED, faults=["EIO"])
+    assert report.problems == []
+    assert report.cases >= 3
     # 2: a launch that goes on counts what its scene does wrong by itself.
-    assert report.ends.keys() <= ({"0", "2", "74"} if name == "launch" else {"0", "74"})
+    assert report.ends.keys() <= {"0", "2", "74"}
 
 
 @pytest.mark.parametrize(
     ("fault", "plant", "seen"),
     [
         ("EIO", "sync-again", "synchronised again"),
-        ("EIO", "ignore-sync", "a published file"),
-        ("EIO", "run-again", "synchronised again"),
+        ("EIO", "ignore-sync", "as if nothing had"),
+        ("EIO", "run-again", "it ended with 70"),
     ],
 )
 def test_a_planted_fault_is_seen(tmp_path: Path, fault: str, plant: str, seen: str) -> None:
-    report = examine(["recover"], tmp_path, stride=3, seed=SEED, faults=[fault], plant=plant)
+    report = examine(["recover"], tmp_path, stride=4, seed=SEED, faults=[fault], plant=plant)
     assert any(seen in problem.what for problem in report.problems), report
-
-
-def test_every_kind_of_fault_fires(tmp_path: Path) -> None:
-    for fault in FAULTS:
-        report = examine(
-            ["drop"], tmp_path / str(FAULTS.index(fault)), stride=1, seed=1, faults=[fault.name]
-        )
-        assert report.cases > 0, fault
 
 
 @pytest.fixture

@@ -25,9 +25,11 @@ class Report:
 
     cases: int = 0
     ends: dict[str, int] = field(default_factory=dict)
+    by_fault: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def count(self, code: int) -> None:
+    def count(self, fault: str, code: int) -> None:
         """Count a case."""
         self.cases += 1
+        self.by_fault[fault] = self.by_fault.get(fault, 0) + 1
         self.ends[str(code)] = self.ends.get(str(code), 0) + 1

@@ -111,7 +111,9 @@ class Shim:
         ]
         self._pause = library.io_faults_pause
         self._fired, self._retried = library.io_faults_fired, library.io_faults_retried
-        self._fired.restype = self._retried.restype = ctypes.c_long
+        self._first_kind = library.io_faults_first_kind
+        for counter in (self._fired, self._retried, self._first_kind):
+            counter.restype = ctypes.c_long
 
     def arm(self, folder: Path, fault: Fault, nth: int) -> None:
         """Let the nth call from now on fail."""
@@ -134,6 +136,11 @@ class Shim:
     def fired(self) -> int:
         """How many calls have failed."""
         return int(self._fired())
+
+    @property
+    def first_kind(self) -> Kind:
+        """The kind of the call that failed first."""
+        return Kind(int(self._first_kind()))
 
     @property
     def retried(self) -> int:

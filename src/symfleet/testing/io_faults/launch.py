@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.errors import ExitCode, SymfleetError
-from symfleet.testing.io_faults.cases import CALLS_MAX, Problem, Report
-from symfleet.testing.io_faults.faults import Fault, Shim
+from symfleet.testing.io_faults.cases import Problem, Report
+from symfleet.testing.io_faults.faults import Fault, Kind, Shim
 from symfleet.testing.kill_lives import ENDED, in_child, said, seen
 from symfleet.testing.kill_scenes import Result, Scene
 
 NAME: Final = "launch"
+_CALLS_MAX: Final = 1_000_000
+_READS_ALIKE: Final = 50
+"""A job reads the same pages again and again."""
 _COUNTED: Final = Counter(
     {
         # What the scene counts by itself, twice when a launch ended in the middle.
@@ -49,7 +52,8 @@ class LaunchLoop:
 
     def cases(self, fault: Fault, stride: int, dice: random.Random) -> None:
         """Fail every `stride`-th call, from a drawn one on, until none is left."""
-        for nth in range(1 + dice.randrange(stride), CALLS_MAX, stride):
+        stride *= _READS_ALIKE if fault.kinds & Kind.READ else 1
+        for nth in range(1 + dice.randrange(stride), _CALLS_MAX, stride):
             if not self.case(fault, nth):
                 return
         raise AssertionError("the job makes more calls than any should")
@@ -65,7 +69,7 @@ class LaunchLoop:
             scene.forget()
         self._report.problems += [Problem(NAME, fault.name, nth, what) for what in wrong]
         if fired:
-            self._report.count(code)
+            self._report.count(fault.name, code)
         return fired
 
     def _disturbed(self, scene: Scene, fault: Fault, nth: int) -> tuple[bool, int, list[str]]:

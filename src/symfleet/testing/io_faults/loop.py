@@ -23,7 +23,7 @@ from pathlib import Path
 from symfleet.errors import ExitCode, SymfleetError
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.testing.io_faults.cases import CALLS_MAX, Problem, Report
-from symfleet.testing.io_faults.faults import FAULTS, Fault, Mode, Shim
+from symfleet.testing.io_faults.faults import FAULTS, Fault, Kind, Mode, Shim
 from symfleet.testing.io_faults.launch import NAME, LaunchLoop
 from symfleet.testing.io_faults.planted import PLANTS
 from symfleet.testing.ledgers import ManualClock
@@ -43,6 +43,7 @@ class Ended:
     code: int
     fired: int
     retried: int
+    first_kind: Kind
     said: str
     notes: list[str]
 
@@ -96,12 +97,14 @@ class Loop:
         for what in self._wrong(ended):
             self._report.problems.append(Problem(self._name, fault.name, nth, what))
         if ended.fired:
-            self._report.count(ended.code)
+            self._report.count(fault.name, ended.code)
         return ended.fired > 0
 
     def _wrong(self, ended: Ended) -> Iterator[str]:
         if ended.code not in (ExitCode.DONE, ExitCode.IO) or (ended.code and not ended.fired):
             yield f"it ended with {ended.code}: {ended.said}"
+        if ended.code == ExitCode.DONE and ended.first_kind is Kind.SYNC:
+            yield "a sync failed, and the program ended as if nothing had"
         # What is left under this name is thrown away by whoever creates the ledger next.
         is_thrown_away = (self._case / OUT / f"{LEDGER_NAME}.creating").exists()
         if ended.retried and not is_thrown_away:
@@ -124,9 +127,9 @@ class Loop:
             finally:
                 os._exit(code)
         _, status = os.waitpid(child, 0)
-        fired, retried, said = json.loads(words.read_text())
+        fired, retried, kind, said = json.loads(words.read_text())
         lines = notes.read_text().splitlines() if notes.exists() else []
-        return Ended(os.waitstatus_to_exitcode(status), fired, retried, said, lines)
+        return Ended(os.waitstatus_to_exitcode(status), fired, retried, Kind(kind), said, lines)
 
     def _live(self, fault: Fault | None, nth: int, notes: Path, words: Path) -> int:
         """Be the child: do what a coordinator's process does with an error, and return its code."""
@@ -150,8 +153,9 @@ class Loop:
         except BaseException:  # noqa: BLE001 - the border of a process
             said, code = traceback.format_exc(), int(ExitCode.INTEGRITY)
         fired, retried = self._shim.fired, self._shim.retried
+        kind = self._shim.first_kind
         self._shim.disarm()
-        words.write_text(json.dumps([fired, retried, said]))
+        words.write_text(json.dumps([fired, retried, int(kind), said]))
         return code
 
 

@@ -44,7 +44,7 @@ enum { DescriptorsMax = 4096 };
 
 static char Root[PATH_MAX];
 static unsigned Kinds;
-static long Nth, Seen, Fired, Retried;
+static long Nth, Seen, Fired, Retried, FirstKind;
 static int Error, FaultMode, Paused;
 static unsigned char Below[DescriptorsMax];
 static dev_t FailedDevice;
@@ -57,7 +57,7 @@ void io_faults_arm(const char *Folder, unsigned Which, long Number, int Code,
   Nth = Number;
   Error = Code;
   FaultMode = How;
-  Seen = Fired = Retried = 0;
+  Seen = Fired = Retried = FirstKind = 0;
   FailedInode = 0;
 }
 
@@ -66,6 +66,9 @@ void io_faults_pause(int Pause) { Paused = Pause; }
 
 long io_faults_seen(void) { return Seen; }
 long io_faults_fired(void) { return Fired; }
+/// The kind of the call that failed first, 0 when none did.
+long io_faults_first_kind(void) { return FirstKind; }
+
 long io_faults_retried(void) { return Retried; }
 
 static void *real(const char *Name) {
@@ -106,7 +109,8 @@ static int fails(enum Kind Which) {
   ++Seen;
   if (Seen != Nth && !(FaultMode == ModeForEver && Seen > Nth))
     return 0;
-  ++Fired;
+  if (++Fired == 1)
+    FirstKind = Which;
   errno = Error;
   return 1;
 }
