@@ -8,8 +8,12 @@ and at a million folders.
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import pytest
 
+from symfleet.ledger.sqlite_tables import SqliteCopy
 from symfleet.testing.power_cut.programme import Share, examine
 from symfleet.testing.power_cut.trace import can_trace
 
@@ -60,3 +64,12 @@ def test_nothing_that_was_durable_is_lost_and_nothing_is_counted_twice(name: str
 def test_a_planted_fault_is_seen(fault: str, name: str, every: int, seen: str) -> None:
     tally = examine(name, SEED, Share(every=every), plant=fault)
     assert any(seen in violation.what for violation in tally.violations), tally.violations[:5]
+
+
+def test_an_unfinished_copy_that_is_no_database_is_begun_anew(tmp_path: Path) -> None:
+    unfinished = tmp_path / "ledger.db.copying"
+    unfinished.write_bytes(b"\x07" * 8192)
+    with contextlib.closing(SqliteCopy(unfinished)) as copy:
+        assert not copy.prepare("source")
+    with contextlib.closing(SqliteCopy(unfinished)) as copy:
+        assert copy.prepare("source"), "it is gone on with"
