@@ -28,6 +28,7 @@ PROGRAMS = Path(__file__).parents[1] / "programs"
 class Ended:
     code: int
     said: str
+    stdout: str
     error: dict[str, str]
 
 
@@ -65,7 +66,9 @@ class Desk:
             check=False,
         )
         said = json.loads(ended.stdout) if ended.stdout else {}
-        return Ended(ended.returncode, ended.stdout + ended.stderr, said.get("error", {}))
+        return Ended(
+            ended.returncode, ended.stdout + ended.stderr, ended.stdout, said.get("error", {})
+        )
 
     def runs(self) -> int:
         return len((self.root / "runs").read_text().split())
@@ -76,6 +79,19 @@ def desk(tmp_path: Path) -> Desk:
     (tmp_path / "seeds").mkdir()
     (tmp_path / "seeds" / "a").write_bytes(b"a")
     return Desk(tmp_path)
+
+
+def test_a_campaign_inside_its_own_seeds_does_not_feed_on_itself(desk: Desk) -> None:
+    inside = [word if word != "out" else "seeds/out" for word in desk.explore]
+    first, again = desk.run(inside), desk.run(inside)
+    assert (first.code, again.code) == (0, 0), first.said + again.said
+    assert "it lies in the seeds" in first.said
+    report = json.loads(desk.run(["status", "seeds/out"]).stdout)
+    assert (report["corpus"], report["total"]["executed"]) == (1, 1)
+    assert report["total"]["skipped_inputs"] == {"campaign": 2}, "once in each epoch"
+    refused = desk.run([word if word != "seeds" else "seeds/out" for word in desk.explore])
+    assert refused.code == 64
+    assert "-i seeds/out/corpus" in refused.error["what_to_do"]
 
 
 @pytest.mark.parametrize("point", ["launcher.before_mpirun", "file.write", "file.renamed"])

@@ -110,19 +110,27 @@ def _dispatch(tokens: list[str], target: tuple[str, ...] | None) -> int:
     tokens = ["--help" if token == _HELP_ALL else token for token in tokens]
     verb = tokens[0] if tokens and tokens[0] in _VERBS else None
     app = build_app(Invocation(everything=everything, target=target), verb)
-    if target is not None and verb not in _WITH_TARGET:
-        raise UserError(
-            "this command takes no target",
-            where=" ".join([*tokens, _TARGET_MARK, *target]),
-            why="only explore and doctor run a program that stands after `--`",
-            hint="leave away what stands after `--`",
-        )
+    misplaced = target is not None and verb not in _WITH_TARGET
     try:
         command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
     except cyclopts.CycloptsError as error:
-        raise _usage_error(app, tokens, error) from error
+        # A misspelt command is told first: the one that was meant may well take a target.
+        if not misplaced or isinstance(error, cyclopts.UnknownCommandError):
+            raise _usage_error(app, tokens, error) from error
+        raise _misplaced_target(tokens, target or ()) from error
+    if misplaced:
+        raise _misplaced_target(tokens, target or ())
     result: Any = command(*bound.args, **bound.kwargs)
     return int(result or 0)
+
+
+def _misplaced_target(tokens: Sequence[str], target: Sequence[str]) -> UserError:
+    return UserError(
+        "this command takes no target",
+        where=" ".join(["symfleet", *tokens, _TARGET_MARK, *target]),
+        why="only explore and doctor run a program that stands after `--`",
+        hint="leave away what stands after `--`",
+    )
 
 
 def _usage_error(app: App, tokens: Sequence[str], error: cyclopts.CycloptsError) -> UserError:

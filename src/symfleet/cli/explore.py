@@ -101,7 +101,7 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
         plain_period_s=config.output.plain_period_s,
         colour=wants_colour(),
         greeting=f"{'resuming' if has_ledger(out) else 'starting'} {out} with"
-        f" {config.resources.slots} slots",
+        f" {config.resources.slots} slots{_left_out(config, out)}",
     )
     display = LaunchDisplay(out, mode, stream, look)
     try:
@@ -110,6 +110,14 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
         display.finished()
     _tell_end(out, code, as_json=as_json, quiet=mode == "none")
     return int(code)
+
+
+def _left_out(config: CampaignConfig, out: Path) -> str:
+    """Say that a campaign inside its own seeds does not feed on itself; empty when it is not."""
+    around = [
+        name for name in config.target.seed_paths if Path(name).resolve() in out.resolve().parents
+    ]
+    return f"; it lies in the seeds {', '.join(around)} and is left out of them" if around else ""
 
 
 def _absolute(config: CampaignConfig, program: Path, out: Path) -> CampaignConfig:

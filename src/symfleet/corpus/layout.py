@@ -15,6 +15,9 @@ from symfleet.types import InputId, SinkKind
 
 LOST_AND_FOUND: Final = "lost+found"
 STAGING: Final = ".staging"
+CAMPAIGN_MARKS: Final = ("ledger.db", "ledger.url", "job.lock")
+"""Files of which a campaign's folder always has one, from before its first look at the seeds.
+campaign.toml is none: people keep settings of that name beside their seeds."""
 
 
 @dataclass(frozen=True, slots=True)

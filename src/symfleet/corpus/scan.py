@@ -7,6 +7,9 @@ again, which is harmless because admission knows inputs by their digest. What ca
 one of a closed list of reasons, is counted once for as long as it stays the same, and is tried
 again by every scan (A3). Nothing that a folder holds ends the campaign.
 
+The folder of a campaign, this one or another, is never a seed: what a campaign writes below a seed
+folder would come back as its inputs for ever. It is known by the files that only a campaign has.
+
 A file is known by path, size, times and inode: when one of them changes it is read again. The times
 are compared for equality only, never with a clock.
 
@@ -14,7 +17,7 @@ are compared for equality only, never with a clock.
 """
 
 # A million Path objects would cost more than the system calls.
-# ruff: noqa: PTH108, PTH112, PTH114, PTH116, PTH119
+# ruff: noqa: PTH108, PTH112, PTH114, PTH116, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.corpus.admission import is_misnamed, printable_path
+from symfleet.corpus.layout import CAMPAIGN_MARKS
 from symfleet.protocol.events import ScanFinished, SourceBatch
 from symfleet.protocol.operations import Admission
 from symfleet.types import input_id_of
@@ -56,6 +60,8 @@ class Skip(enum.StrEnum):
     TOO_LARGE = "too_large"
     SPECIAL = "special"
     MISNAMED = "misnamed"
+    CAMPAIGN = "campaign"
+    """A campaign's folder, with all that is in it; a link to a file that lies in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +210,7 @@ class FolderScanner:
         self._round = round
         self._offered.clear()
         self._told_again = set()
-        self._paths = _walk(str(self.root), 0)
+        self._paths = walk(str(self.root))
 
     def step(self) -> tuple[SourceBatch | ScanFinished, ...]:
         """Do a bounded piece of the scan: at most one batch, and the end when it was reached."""
@@ -279,17 +285,25 @@ def _key(path: str, mark: FileMark | None) -> bytes:
     return hashlib.blake2b(text, digest_size=16).digest()
 
 
-def _walk(path: str, depth: int) -> Iterator[tuple[str, Skip | None]]:
+def is_campaign_folder(path: str) -> bool:
+    """Whether a folder is that of a campaign, live or at rest or only just begun."""
+    return any(os.path.lexists(os.path.join(path, name)) for name in CAMPAIGN_MARKS)
+
+
+def walk(path: str, depth: int = 0) -> Iterator[tuple[str, Skip | None]]:
     """Yield all entries below a folder that are not folders, or the path itself if it is none.
 
-    A folder that cannot be read comes with its reason. Links to folders are followed at the top
+    A folder that is not entered comes with its reason. Links to folders are followed at the top
     only, so a cycle cannot trap the scan.
     """
     if depth == 0 and not os.path.isdir(path):
-        yield path, None
+        yield path, _reason_of_link(path)
         return
     if depth > DEPTH_MAX:
         yield path, Skip.SPECIAL
+        return
+    if is_campaign_folder(path):
+        yield path, Skip.CAMPAIGN
         return
     try:
         entries = os.scandir(path)
@@ -307,9 +321,15 @@ def _walk(path: str, depth: int) -> Iterator[tuple[str, Skip | None]]:
                 return
             for entry in chunk:
                 if _is_folder(entry):
-                    yield from _walk(entry.path, depth + 1)
+                    yield from walk(entry.path, depth + 1)
                 else:
-                    yield entry.path, None
+                    yield entry.path, _reason_of_link(entry.path) if entry.is_symlink() else None
+
+
+def _reason_of_link(path: str) -> Skip | None:
+    """Refuse the files that a campaign writes for itself, under whatever name; those of its corpus
+    and its crashes lie deeper and may be linked."""
+    return Skip.CAMPAIGN if is_campaign_folder(os.path.dirname(os.path.realpath(path))) else None
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -11,7 +11,7 @@ from symfleet import crash
 from symfleet.corpus.admission import printable_path
 from symfleet.corpus.durable import make_folder, sync_filesystem, write_file
 from symfleet.corpus.inbox import drop_input
-from symfleet.corpus.scan import Skip, judge, read_input
+from symfleet.corpus.scan import Skip, judge, read_input, walk
 from symfleet.types import InputId
 
 
@@ -40,17 +40,17 @@ def add_files(out: Path, places: Iterable[Path], input_bytes_max: int) -> Iterat
     """Hand files (of folders: all below) to a campaign through its inbox, durably, one by one.
 
     A file that cannot be taken, or whose name is a digest that its bytes do not have, is refused
-    with its reason and the rest goes on.
+    with its reason and the rest goes on. So is a folder that is not entered, a campaign's first.
     """
     for place in places:
-        files = sorted(place.rglob("*")) if place.is_dir() else [place]
-        for path in files:
-            if path.is_dir() and not path.is_symlink():
+        for path, reason in walk(str(place)):
+            if reason is not None:
+                yield Taken(printable_path(path), None, reason)
                 continue
-            reading = read_input(str(path), input_bytes_max)
-            skip = judge(path.name, reading, input_bytes_max)
+            reading = read_input(path, input_bytes_max)
+            skip = judge(Path(path).name, reading, input_bytes_max)
             taken = drop_input(out, reading.data) if skip is None else None
-            yield Taken(printable_path(str(path)), taken, skip)
+            yield Taken(printable_path(path), taken, skip)
 
 
 def export_corpus(reader: CorpusReader, folder: Path) -> list[InputId]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.config.model import CampaignConfig
+from symfleet.corpus.layout import CAMPAIGN_MARKS
+from symfleet.corpus.scan import is_campaign_folder, walk
 from symfleet.errors import DataError, UserError
+from symfleet.types import SinkKind
 
 INSTRUMENTATION_MARK: Final = b"SYMFLEET_CHANNEL"
 """The name by which an instrumented program finds its executor; no other program holds it."""
@@ -105,6 +109,7 @@ def check_seeds(config: CampaignConfig) -> None:
                 why="there is no such file or folder",
                 hint="check the path after -i",
             )
+        _refuse_campaign(place)
     if not any(_is_usable(path, config.input_bytes_max) for path in _files(config)):
         raise DataError(
             "there are no seeds",
@@ -116,11 +121,23 @@ def check_seeds(config: CampaignConfig) -> None:
 
 
 def _files(config: CampaignConfig) -> Iterator[Path]:
-    """Yield what a scan of the seeds would look at: links to folders are not followed below."""
+    """Yield what a scan of the seeds would look at."""
     for name in config.target.seed_paths:
-        yield Path(name)
-        for folder, _, names in os.walk(name):
-            yield from (Path(folder, file) for file in names)
+        for path, reason in walk(name):
+            if reason is None:
+                yield Path(path)
+
+
+def _refuse_campaign(place: Path) -> None:
+    """Raise UserError when the seeds are a campaign's folder, which no scan enters."""
+    if is_campaign_folder(str(place)):
+        raise UserError(
+            "the seeds are the folder of a campaign",
+            where=str(place.absolute()),
+            why=f"it holds one of {', '.join(CAMPAIGN_MARKS)}: what a campaign writes is no seed",
+            hint=f"give its inputs: -i {shlex.quote(str(place / SinkKind.CORPUS.value))}; or a"
+            " folder that holds only seeds",
+        )
 
 
 def _is_usable(path: Path, input_bytes_max: int) -> bool:

@@ -71,7 +71,7 @@ class Admit:
 @dataclass(frozen=True, slots=True)
 class CountSkips:
     """Count inputs of a source that were not admitted, by reason: unreadable, vanished, growing,
-    empty, too_large, special, misnamed. Answer: Counted."""
+    empty, too_large, special, misnamed, campaign. Answer: Counted."""
 
     source: Count
     reasons: tuple[tuple[Text, Amount], ...]

@@ -13,9 +13,13 @@ import pytest
 
 from symfleet.corpus import scan
 from symfleet.corpus.admission import admission_of
+from symfleet.corpus.layout import CAMPAIGN_MARKS
 from symfleet.corpus.scan import FolderScanner, Reading, Skip, judge, read_input
+from symfleet.ledger.database import LEDGER_NAME
+from symfleet.ledger.postgres_address import ADDRESS_NAME
 from symfleet.protocol.events import ScanFinished, SourceBatch
 from symfleet.protocol.operations import Admission
+from symfleet.runtime.campaign_lock import LOCK_NAME as JOB_LOCK_NAME
 from symfleet.types import GenerationId, input_id_of
 
 GENERATION = GenerationId("0" * 64)
@@ -72,6 +76,36 @@ def test_a_single_file_is_a_source_too(tmp_path: Path) -> None:
     file = tmp_path / "seed"
     file.write_bytes(b"x")
     assert offers(file) == [b"x"]
+
+
+@pytest.mark.parametrize("mark", CAMPAIGN_MARKS)
+def test_a_campaign_below_the_seeds_is_not_entered(tmp_path: Path, mark: str) -> None:
+    seeds, out = tmp_path / "project", tmp_path / "project" / "deep" / "out"
+    (out / "corpus" / "ab").mkdir(parents=True)
+    (seeds / "a").write_bytes(b"a")
+    (out / mark).touch()
+    (out / "status.json").write_bytes(b"changes each second")
+    (out / "corpus" / "ab" / "x").write_bytes(b"x")
+    (tmp_path / "link").symlink_to(seeds)
+    (seeds / "again").symlink_to(out)
+    (seeds / "status").symlink_to(out / "status.json")
+    (seeds / "chosen").symlink_to(out / "corpus" / "ab" / "x")
+    source = scanner(tmp_path / "link")
+    assert run(source) == ([b"a", b"x"], {"campaign": 2, "special": 1})
+    (out / "status.json").write_bytes(b"has changed")
+    assert run(source) == ([], {}), "a reason is counted once"
+    assert run(scanner(out)) == ([], {"campaign": 1})
+    assert run(scanner(out / "status.json")) == ([], {"campaign": 1})
+    assert run(scanner(out / "corpus")) == ([b"x"], {})
+
+
+def test_settings_beside_the_seeds_make_no_campaign_of_them(tmp_path: Path) -> None:
+    (tmp_path / "campaign.toml").write_bytes(b"t")
+    assert offers(tmp_path) == [b"t"]
+
+
+def test_the_marks_of_a_campaign_are_the_names_that_it_uses() -> None:
+    assert CAMPAIGN_MARKS == (LEDGER_NAME, ADDRESS_NAME, JOB_LOCK_NAME)
 
 
 @pytest.mark.guarantee("A3")

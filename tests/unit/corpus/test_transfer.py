@@ -41,7 +41,9 @@ def test_files_are_handed_over_one_by_one_and_bad_ones_do_not_stop_the_rest(
     (source / "large").write_bytes(b"x" * 11)
     (source / "deep" / "b").write_bytes(b"b")
     (source / "dangling").symlink_to("nowhere")
-    out = tmp_path / "out"
+    out = source / "out"
+    (out / "corpus").mkdir(parents=True)
+    (out / "ledger.db").write_bytes(b"rows")
     taken = list(add_files(out, [source, source / "a"], 10))
     reasons = {Path(entry.path).name: entry.skip for entry in taken if entry.skip}
     assert reasons == {
@@ -49,6 +51,7 @@ def test_files_are_handed_over_one_by_one_and_bad_ones_do_not_stop_the_rest(
         "empty": Skip.EMPTY,
         "large": Skip.TOO_LARGE,
         "dangling": Skip.SPECIAL,
+        "out": Skip.CAMPAIGN,
     }
     added = [entry.input_id for entry in taken if entry.input_id]
     assert added == [input_id_of(b"a"), input_id_of(b"b"), input_id_of(b"a")]
