@@ -562,6 +562,7 @@ class LedgerBehaviour:
         again.register_source("seeds", "/seeds", "here")
         assert again.status().total.executed == 1
         assert again.status().this_epoch.executed == 0
+        assert again.status().executed_by == {0: 1}, "of all epochs"
         assert second.work_id in {lease.work_id for lease in claim(again)}
 
     # ---- artefacts and sinks --------------------------------------------------------------------

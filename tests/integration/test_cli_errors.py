@@ -181,7 +181,7 @@ CASES = [
     Case("misspelt option", f"explore --jbos 3 {ON}", ExitCode.USAGE, "did you mean --jobs?"),
     Case("misspelt command", "explre", ExitCode.USAGE, "did you mean explore?"),
     Case("misspelt, a target", "explor -i seeds -o x -- y", ExitCode.USAGE, "mean explore?"),
-    Case("misspelt, all switches", "docter --json -- y @@", ExitCode.USAGE, "mean doctor?"),
+    Case("misspelt, a target only", "docter -- y @@", ExitCode.USAGE, "mean doctor?"),
     Case("misspelt inner, a target", "poison lst x -- y", ExitCode.USAGE, "did you mean list?"),
     Case("misspelt inner command", "crashes lst", ExitCode.USAGE, "did you mean list?"),
     Case("misspelt key", "config explain prefech", ExitCode.USAGE, "did you mean prefetch?"),

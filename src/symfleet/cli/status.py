@@ -8,8 +8,8 @@ from cyclopts import App, Parameter
 
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json, OutFolder
-from symfleet.cli.campaign import reading, report_from_ledger
-from symfleet.observe.launches import launch_lines, launches_of
+from symfleet.cli.campaign import is_owned, reading, report_from_ledger
+from symfleet.observe.launches import epoch_lines, epochs_of
 from symfleet.observe.lines import summary_lines
 
 ExitCodeOfEpoch = Annotated[
@@ -18,7 +18,7 @@ ExitCodeOfEpoch = Annotated[
         name="--exit-code",
         negative=(),
         show_default=False,
-        help="Exit with the code of the newest launch; 75 while it runs or when it crashed.",
+        help="Exit with the code of the newest epoch; 75 while it runs or when it crashed.",
     ),
 ]
 Launches = Annotated[
@@ -27,7 +27,8 @@ Launches = Annotated[
         name="--launches",
         negative=(),
         show_default=False,
-        help="Show every launch instead: how it ended, and which settings were new in it.",
+        help="Show every epoch instead: how it ended, and which settings were new in it. A launch"
+        " has one, and one more for each time that it had to begin again by itself.",
     ),
 ]
 _NO_VERDICT = 75
@@ -44,8 +45,8 @@ def status(
     """Show how a campaign goes, or how it ended; works beside a running one."""
     if launches:
         with reading(out) as reader:
-            found = launches_of(reader)
-        present.show(found, launch_lines(found), as_json=json)
+            found = epochs_of(reader, lambda: is_owned(out))
+        present.show(found, epoch_lines(found), as_json=json)
         return 0
     report = report_from_ledger(out)
     present.show(report, summary_lines(report, str(out)), as_json=json)

@@ -131,7 +131,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class EpochRow:
-    """One launch."""
+    """One epoch: a launch has one, and one more for each time that it began again by itself."""
 
     epoch: Epoch
     opened_wall: float
@@ -167,6 +167,9 @@ class LedgerStatus:
     """Counter name -> reason -> amount (reason "" when a counter has none)."""
     faults_total: dict[str, dict[str, int]]
     coordinators: tuple[CoordinatorTotals, ...]
+    """Of the newest epoch."""
+    executed_by: dict[int, int]
+    """Decisions of each coordinator number over all epochs."""
     idle_window_s: float | None
     decisions: int
     last_new_edge_wall: float | None
@@ -230,7 +233,7 @@ class LedgerReader(Protocol):
         ...
 
     def epochs(self) -> Sequence[EpochRow]:
-        """Return all launches, oldest first."""
+        """Return all epochs, oldest first."""
         ...
 
     def input_bytes(self, input_id: InputId) -> bytes:

@@ -58,13 +58,14 @@ class MemoryReading:
             faults_this_epoch=self._faults(number),
             faults_total=self._faults(None),
             coordinators=self._coordinators(number),
+            executed_by=self._executed_by(),
             idle_window_s=epoch.idle_window_s if epoch else None,
             decisions=len(tables.decisions),
             last_new_edge_wall=max((d.wall for d in tables.decisions if d.new_edges), default=None),
         )
 
     def epochs(self) -> Sequence[EpochRow]:
-        """Return all launches, oldest first."""
+        """Return all epochs, oldest first."""
         return tuple(_epoch_row(epoch) for epoch in self._tables.epochs)
 
     def input_bytes(self, input_id: InputId) -> bytes:
@@ -193,6 +194,13 @@ class MemoryReading:
             if epoch is None or at == epoch:
                 faults[name][reason] += amount
         return {name: dict(reasons) for name, reasons in faults.items()}
+
+    def _executed_by(self) -> dict[int, int]:
+        executed: Counter[int] = Counter()
+        for (_, coordinator, name), amount in self._tables.counters.items():
+            if name == "executed":
+                executed[coordinator] += amount
+        return dict(sorted(executed.items()))
 
     def _coordinators(self, epoch: Epoch) -> tuple[CoordinatorTotals, ...]:
         executed = {

@@ -70,11 +70,12 @@ def read_campaign(connection: Database, where: str) -> CampaignRow:
 
 
 class _Sums(NamedTuple):
-    """Counters by name, and decisions by coordinator."""
+    """Counters by name, and decisions by coordinator: of the newest epoch, and of all."""
 
     this_epoch: dict[str, int]
     total: dict[str, int]
     executed: dict[int, int]
+    executed_by: dict[int, int]
 
 
 class RowReading:
@@ -132,13 +133,14 @@ class RowReading:
                 faults_this_epoch=self._faults(epoch),
                 faults_total=self._faults(None),
                 coordinators=self._coordinators(epoch, sums.executed),
+                executed_by=sums.executed_by,
                 idle_window_s=None if last is None else last[5],
                 decisions=0 if decision is None else decision[0],
                 last_new_edge_wall=None if new_edge is None else new_edge[0],
             )
 
     def epochs(self) -> Sequence[EpochRow]:
-        """Return all launches, oldest first."""
+        """Return all epochs, oldest first."""
         with self._snapshot():
             return self._epochs(Epoch(1))
 
@@ -279,14 +281,17 @@ class RowReading:
         now: Counter[str] = Counter()
         total: Counter[str] = Counter()
         executed: dict[int, int] = {}
+        executed_by: Counter[int] = Counter()
         for at, coordinator, name, amount in self._connection.execute(_SQL["counters"]):
             if at >= first_epoch or name != "edges":
                 total[name] += amount
+            if name == "executed":
+                executed_by[coordinator] += amount
             if at == epoch:
                 now[name] += amount
                 if name == "executed":
                     executed[coordinator] = amount
-        return _Sums(now, total, executed)
+        return _Sums(now, total, executed, dict(sorted(executed_by.items())))
 
     def _faults(self, epoch: Epoch | None) -> dict[str, dict[str, int]]:
         faults: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -1,8 +1,12 @@
-"""Every launch of a campaign: when, where, how it ended, and which settings were new in it."""
+"""Every epoch of a campaign: when, where, how it ended, and which settings were new in it.
+
+A launch, one command, has one epoch, and one more for each time that it had to begin again by
+itself. The ledger knows epochs only, so this is what people are told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import msgspec
@@ -15,15 +19,16 @@ from symfleet.ledger.contract import EpochRow, LedgerReader
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A setting that is other than in the launch before."""
+    """A setting that is other than in the epoch before."""
 
     key: str
     before: object
     now: object
 
 
-class LaunchShown(msgspec.Struct, frozen=True):
-    """One epoch. `reason` None: it runs, or it crashed. `changed` is empty for the first one."""
+class EpochShown(msgspec.Struct, frozen=True):
+    """One epoch. `reason` None: it has no verdict; then it runs (`running`), or it crashed.
+    `changed` is empty for the first one."""
 
     epoch: int
     opened_wall_s: float
@@ -35,18 +40,22 @@ class LaunchShown(msgspec.Struct, frozen=True):
     reason: str | None
     exit_code: int | None
     decisions: int
+    running: bool
     changed: tuple[Change, ...]
 
 
-def launches_of(reader: LedgerReader) -> tuple[LaunchShown, ...]:
-    """Read all launches, oldest first."""
-    shown: list[LaunchShown] = []
+def epochs_of(reader: LedgerReader, running: Callable[[], bool]) -> tuple[EpochShown, ...]:
+    """Read all epochs, oldest first. `running`: whether the owner of the newest one lives; asked
+    after the ledger was read."""
+    shown: list[EpochShown] = []
     before: CampaignConfig | None = None
-    for row in reader.epochs():
+    rows = reader.epochs()
+    lives = running()
+    for row in rows:
         now = _config_of(row)
         changed = () if before is None or now is None else tuple(_changes(before, now))
         shown.append(
-            LaunchShown(
+            EpochShown(
                 epoch=row.epoch,
                 opened_wall_s=row.opened_wall,
                 closed_wall_s=row.closed_wall,
@@ -57,6 +66,7 @@ def launches_of(reader: LedgerReader) -> tuple[LaunchShown, ...]:
                 reason=row.reason,
                 exit_code=row.exit_code,
                 decisions=row.decisions,
+                running=lives and row.reason is None and row is rows[-1],
                 changed=changed,
             )
         )
@@ -65,7 +75,7 @@ def launches_of(reader: LedgerReader) -> tuple[LaunchShown, ...]:
 
 
 def _config_of(row: EpochRow) -> CampaignConfig | None:
-    """Return a launch's settings; None when it was one of a symfleet that had others."""
+    """Return an epoch's settings; None when it was one of a symfleet that had others."""
     try:
         return parse_toml(row.config_toml) if row.config_toml else None
     except SymfleetError:
@@ -82,19 +92,28 @@ def _changes(before: CampaignConfig, now: CampaignConfig) -> Iterator[Change]:
                 yield Change(setting.name, old, new)
 
 
-def launch_lines(launches: tuple[LaunchShown, ...]) -> Iterator[str]:
+def epoch_lines(epochs: tuple[EpochShown, ...]) -> Iterator[str]:
     """Yield lines for people."""
-    for launch in launches:
-        opened = datetime.fromtimestamp(launch.opened_wall_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        ended = "no verdict: it runs, or it crashed"
-        if launch.reason is not None:
-            ended = f"{launch.reason.partition(';')[0]} (exit code {launch.exit_code})"
+    for epoch, following in zip(epochs, (*epochs[1:], None), strict=True):
+        opened = datetime.fromtimestamp(epoch.opened_wall_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
         yield (
-            f"epoch {launch.epoch:<4} {opened} UTC  {launch.host}  symfleet {launch.version}"
-            f"  {launch.decisions} decisions  {ended}"
+            f"epoch {epoch.epoch:<4} {opened} UTC  {epoch.host}  symfleet {epoch.version}"
+            f"  {epoch.decisions} decisions  {_ending(epoch, following)}"
         )
-        for change in launch.changed:
+        for change in epoch.changed:
             yield f"           {change.key}: {_plain(change.before)} -> {_plain(change.now)}"
+
+
+def _ending(epoch: EpochShown, following: EpochShown | None) -> str:
+    if epoch.reason is not None:
+        return f"{epoch.reason.partition(';')[0]} (exit code {epoch.exit_code})"
+    if epoch.running:
+        return f"is running (process {epoch.pid})"
+    # The ledger cannot tell whether the same command went on or a later one.
+    went_on = (
+        "`symfleet resume` goes on" if following is None else f"epoch {following.epoch} went on"
+    )
+    return f"crashed: it has no verdict; {went_on}"
 
 
 def _plain(value: object) -> str:

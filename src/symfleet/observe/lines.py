@@ -79,8 +79,8 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     if epoch is not None:
         yield f"epoch {epoch.number} {_standing(epoch)}"
     yield (
-        f"time       {duration(report.time_this_epoch_s)} this launch,"
-        f" {duration(report.time_total_s)} in {report.epochs} {_launches(report.epochs)}"
+        f"time       {duration(report.time_this_epoch_s)} this epoch,"
+        f" {duration(report.time_total_s)} in {report.epochs} {_epochs(report.epochs)}"
     )
     yield f"corpus     {report.corpus} inputs, {total.edges} edges"
     generation = report.campaign.generation_number
@@ -89,7 +89,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     yield f"crashes    {total.crashes}" + (f"   see {out}/crashes" if total.crashes else "")
     yield f"hangs      {total.hangs}" + (f"   see {out}/hangs" if total.hangs else "")
     yield (
-        f"executed   {report.this_epoch.executed} this launch, {total.executed} in all;"
+        f"executed   {report.this_epoch.executed} this epoch, {total.executed} in all;"
         f" {total.generated} children generated, {total.unique_children} new"
     )
     by_coordinator = report.this_epoch.executed_by_coordinator
@@ -114,8 +114,9 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
         yield f"go on with `symfleet resume {shlex.quote(out)}`"
 
 
-def _launches(count: int) -> str:
-    return "launch" if count == 1 else "launches"
+def _epochs(count: int) -> str:
+    # Not launches: the ledger does not know which epochs a launch began again by itself.
+    return "epoch" if count == 1 else "epochs"
 
 
 _REASONS: Final = {

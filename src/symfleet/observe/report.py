@@ -106,7 +106,7 @@ class Counters(Part, frozen=True):
 
 
 class EpochPart(Part, frozen=True):
-    """The newest launch. `reason` is None while it runs, and when it crashed; `running` tells
+    """The newest epoch. `reason` is None while it runs, and when it crashed; `running` tells
     which."""
 
     number: int
@@ -195,14 +195,14 @@ def counters_of(
     status: LedgerStatus,
     totals: Totals,
     faults: Mapping[str, Mapping[str, int]],
-    executed_by: Mapping[str, int],
+    executed_by: Mapping[int, int],
 ) -> Counters:
     """Put one set of counters together."""
     sums = {name: sum(reasons.values()) for name, reasons in faults.items()}
     known = {*_PLAIN, *_LABELLED}
     return Counters(
         executed=totals.executed,
-        executed_by_coordinator=dict(executed_by),
+        executed_by_coordinator={str(number): amount for number, amount in executed_by.items()},
         generated=totals.generated,
         unique_children=totals.unique_children,
         external_inputs=totals.external_inputs,
@@ -252,7 +252,7 @@ def report_of(
 ) -> Report:
     """Make the report of one ledger snapshot. `running`: its owner lives."""
     campaign = status.campaign
-    executed_by = {str(part.coordinator): part.executed for part in status.coordinators}
+    executed_by = {part.coordinator: part.executed for part in status.coordinators}
     return Report(
         schema=SCHEMA,
         campaign=CampaignPart(
@@ -278,7 +278,7 @@ def report_of(
         unacknowledged=tuple(name for part in status.coordinators for name in part.missing),
         idle_window_s=status.idle_window_s,
         this_epoch=counters_of(status, status.this_epoch, status.faults_this_epoch, executed_by),
-        total=counters_of(status, status.total, status.faults_total, {}),
+        total=counters_of(status, status.total, status.faults_total, status.executed_by),
         live=live,
     )
 

@@ -76,7 +76,7 @@ def _rows(report: Report) -> list[tuple[str, RenderableType]]:
         (
             "time",
             Text(
-                f"{duration(report.time_this_epoch_s)} this launch,"
+                f"{duration(report.time_this_epoch_s)} this epoch,"
                 f" {duration(report.time_total_s)} whole campaign"
             ),
         )

@@ -31,9 +31,9 @@ AFL_PERIOD_S: Final = 5.0
 
 
 def earlier_time_s(out: Path, ledger: LedgerReader) -> float:
-    """Return the time of all launches but the newest, for people.
+    """Return the time of all epochs but the newest, for people.
 
-    A launch that crashed has no end in the ledger; what status.json said last fills that gap.
+    An epoch that crashed has no end in the ledger; what status.json said last fills that gap.
     """
     epochs = ledger.epochs()[:-1]
     spent = sum(max(0.0, row.closed_wall - row.opened_wall) for row in epochs if row.closed_wall)

@@ -65,6 +65,7 @@ def status(**changes: Any) -> LedgerStatus:
         faults_this_epoch={},
         faults_total={"quarantined_results": {"stale": 2}, "blames": {"": 1}, "odd": {"x": 4}},
         coordinators=(CoordinatorTotals(0, 34, 0, 0, ()),),
+        executed_by={0: 1034, 1: 200},
         idle_window_s=None,
         decisions=1234,
         last_new_edge_wall=1_700_000_150.0,

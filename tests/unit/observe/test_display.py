@@ -47,7 +47,7 @@ def test_the_screen_tells_everything_on_80_by_24(out: Path) -> None:
     assert lines[0].startswith("symfleet tlv  keep novel  epoch 3 (resumed 2x)  running")
     for words in (
         "2 on 2 hosts, 2 of 4 slots busy",
-        "1m 10s this launch, 2h 00m whole campaign",
+        "1m 10s this epoch, 2h 00m whole campaign",
         "4321 edges, last new edge 20s ago",
         "307 inputs (7 from outside)",
         "40 pending, 8 leased, 0 deferred, 0 poisoned; 5 unpublished",

@@ -44,6 +44,7 @@ def test_every_counter_of_the_protocol_has_its_name() -> None:
                 assert isinstance(copy[name], int)
     assert document["this_epoch"]["executed"] == 34
     assert document["this_epoch"]["executed_by_coordinator"] == {"0": 34}
+    assert document["total"]["executed_by_coordinator"] == {"0": 1034, "1": 200}
     assert document["total"]["executed"] == 1234
 
 

@@ -1,0 +1,49 @@
+"""Epochs as people see them: an epoch without a verdict crashed, runs, or was gone on from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+
+from symfleet.ledger.contract import EpochRow, LedgerReader
+from symfleet.observe.launches import epoch_lines, epochs_of
+from symfleet.types import Epoch
+
+
+class Rows:
+    """A reader that has these epochs."""
+
+    def __init__(self, *reasons: str | None) -> None:
+        self._reasons = reasons
+
+    def epochs(self) -> Sequence[EpochRow]:
+        return [
+            EpochRow(
+                Epoch(number), 0.0, None if reason is None else 1.0, "host", 7, reason, 0, 0, 5
+            )
+            for number, reason in enumerate(self._reasons, 1)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "running", "endings"),
+    [
+        ((None, None), True, ("epoch 2 went on", "is running (process 7)")),
+        ((None, None), False, ("epoch 2 went on", "`symfleet resume` goes on")),
+        ((None, "quiescent"), False, ("epoch 2 went on", "quiescent (exit code 0)")),
+        (("quiescent", None), True, ("quiescent (exit code 0)", "is running (process 7)")),
+    ],
+)
+def test_an_epoch_without_a_verdict_is_not_left_open(
+    reasons: Sequence[str | None], running: bool, endings: Sequence[str]
+) -> None:
+    reader = cast("LedgerReader", Rows(*reasons))
+    shown = epochs_of(reader, lambda: running)
+    assert [one.running for one in shown] == [False, running and reasons[-1] is None]
+    lines = list(epoch_lines(shown))
+    assert len(lines) == len(endings)
+    for line, ending in zip(lines, endings, strict=True):
+        assert line.endswith(ending)
+    assert ("crashed" in lines[0]) == (reasons[0] is None)
