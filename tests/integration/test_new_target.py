@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from symfleet.clock import SystemClock
 from symfleet.config.model import Advanced, CampaignConfig, Stop
 from symfleet.coverage.digests import digest_of_file
-from symfleet.errors import ExitCode
+from symfleet.errors import ExitCode, UserError
+from symfleet.runtime.identity import version
+from symfleet.runtime.stores import open_ledger
 from symfleet.testing.programs import ProgramCampaign
-from symfleet.types import WorkState
+from symfleet.types import Keep, WorkState
 
 PROGRAM = Path(__file__).resolve().parent.parent / "programs" / "two.py"
 ACCEPT = Advanced(idle_window_s=0.1, accept_new_target=True)
@@ -70,6 +73,7 @@ def test_a_new_target_is_refused_and_then_explored_anew(campaign: Rebuilt) -> No
     refused = campaign.job()
     assert refused.run() == ExitCode.USAGE
     story = refused.story.read_text()
+    assert "the campaign was made with another target;" in story
     assert f"target: {first[:16]}... in the campaign, {second[:16]}... now" in story
     assert "--accept-new-target" in story
     assert campaign.epochs() == 1, "nothing was begun"
@@ -91,3 +95,39 @@ def test_a_new_target_is_refused_and_then_explored_anew(campaign: Rebuilt) -> No
     again = campaign.job()
     assert again.run() == ExitCode.DONE, again.story.read_text()
     assert campaign.status().total.executed == 6, "nothing that was decided is done again"
+
+
+@pytest.mark.parametrize(
+    ("change", "headline", "hint"),
+    [
+        ("engine", "another engine build", "the symfleet and the engine of that build"),
+        ("limits", "other limits", "give the old limits"),
+        ("keep", "another --keep", "give the old --keep"),
+        ("both", "another target and another engine build", "(3) is executed again"),
+    ],
+)
+def test_a_refusal_names_what_differs(
+    campaign: Rebuilt, change: str, headline: str, hint: str
+) -> None:
+    campaign.build(b"first")
+    assert campaign.job().run() == ExitCode.DONE
+    with campaign.reader() as reader:
+        row = reader.status().campaign
+    key, config = row.key, campaign.config()
+    match change:
+        case "engine":
+            key = dataclasses.replace(key, engine_build="e" * 64)
+        case "limits":
+            key = dataclasses.replace(key, limits=())
+        case "keep":
+            other = Keep.NOVEL if row.keep is Keep.ALL else Keep.ALL
+            target = dataclasses.replace(config.target, keep=other.value)
+            config = dataclasses.replace(config, target=target)
+        case _:
+            key = dataclasses.replace(key, target_digest="d" * 64, engine_build="e" * 64)
+    with pytest.raises(UserError) as caught:
+        open_ledger(config, key, SystemClock())
+    assert caught.value.what == f"the campaign was made with {headline}"
+    assert hint in (caught.value.hint or "")
+    assert ("--accept-new-target" in (caught.value.hint or "")) == (change != "keep")
+    assert (f"this is {version()}" in (caught.value.why or "")) == (change in ("engine", "both"))

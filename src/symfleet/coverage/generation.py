@@ -6,8 +6,10 @@ never mixed: a campaign whose key differs is refused unless a new generation is 
 
 from __future__ import annotations
 
+import enum
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +18,28 @@ import msgspec
 from symfleet.config.model import CampaignConfig
 from symfleet.coverage.digests import digest_of_file
 from symfleet.ledger.contract import GenerationKey
-from symfleet.types import GenerationId
+from symfleet.types import GenerationId, Keep
 
 _DOMAIN: Final = b"symfleet generation v1\0"
+
+
+class Aspect(enum.Enum):
+    """What a campaign cannot change without further ado."""
+
+    TARGET = "target"
+    ARGUMENTS = "arguments"
+    INPUT_MODE = "input mode"
+    ENGINE = "engine build"
+    LIMITS = "limits"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is other than in the campaign; `text` has both values."""
+
+    aspect: Aspect
+    text: str
 
 
 def engine_build_of(engine: Sequence[str], version: str) -> str:
@@ -52,25 +73,34 @@ def generation_id_of(key: GenerationKey, number: int = 1) -> GenerationId:
     return GenerationId(hashlib.sha256(_DOMAIN + which + msgspec.msgpack.encode(key)).hexdigest())
 
 
-def key_differences(stored: GenerationKey, present: GenerationKey) -> list[str]:
-    """Describe in words what differs, both values each; empty when the keys are equal."""
+def key_differences(stored: GenerationKey, present: GenerationKey) -> list[Difference]:
+    """Say what differs, both values each; empty when the keys are equal."""
     found = [
-        f"{name}: {_short(old)} in the campaign, {_short(new)} now"
-        for name, old, new in (
-            ("target", stored.target_digest, present.target_digest),
-            ("arguments", " ".join(stored.arguments), " ".join(present.arguments)),
-            ("input mode", stored.input_mode, present.input_mode),
-            ("engine build", stored.engine_build, present.engine_build),
+        _difference(aspect, aspect.value, _short(old), _short(new))
+        for aspect, old, new in (
+            (Aspect.TARGET, stored.target_digest, present.target_digest),
+            (Aspect.ARGUMENTS, " ".join(stored.arguments), " ".join(present.arguments)),
+            (Aspect.INPUT_MODE, stored.input_mode, present.input_mode),
+            (Aspect.ENGINE, stored.engine_build, present.engine_build),
         )
         if old != new
     ]
     before, after = dict(stored.limits), dict(present.limits)
     found += [
-        f"{name}: {before.get(name)} in the campaign, {after.get(name)} now"
+        _difference(Aspect.LIMITS, name, before.get(name), after.get(name))
         for name in sorted(before.keys() | after.keys())
         if before.get(name) != after.get(name)
     ]
     return found
+
+
+def keep_difference(stored: Keep, present: Keep) -> list[Difference]:
+    """Say that a campaign keeps other inputs; empty when it does not."""
+    return [] if stored is present else [_difference(Aspect.KEEP, "keep", stored, present)]
+
+
+def _difference(aspect: Aspect, name: str, old: object, new: object) -> Difference:
+    return Difference(aspect, f"{name}: {old} in the campaign, {new} now")
 
 
 def _short(text: str) -> str:

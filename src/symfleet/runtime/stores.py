@@ -9,21 +9,30 @@ import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from symfleet.clock import Clock
 from symfleet.config.ledger_address import is_postgres
 from symfleet.config.model import CampaignConfig
 from symfleet.config.project import CONFIG_NAME, render_toml
 from symfleet.corpus.durable import write_file
-from symfleet.coverage.generation import generation_id_of, key_differences
+from symfleet.coverage.generation import (
+    Aspect,
+    Difference,
+    generation_id_of,
+    keep_difference,
+    key_differences,
+)
 from symfleet.errors import SymfleetError, UserError
 from symfleet.ledger.contract import (
     CampaignRow,
     GenerationKey,
     Ledger,
     LedgerReader,
+    LedgerStatus,
     NewGeneration,
 )
+from symfleet.runtime.identity import version
 from symfleet.types import CampaignId, GenerationId
 
 
@@ -114,27 +123,45 @@ def _explore_with(
 ) -> CampaignRow:
     """Return the campaign as it goes on with this program. Refuse it for another one, whose results
     would be mixed with those that it has, unless a new coverage generation is asked for."""
-    row = ledger.status().campaign
-    differences = key_differences(row.key, key)
-    if row.keep is not config.keep:
-        keep = f"keep: {row.keep} in the campaign, {config.keep} now"
-        raise _another_target(out, [*differences, keep], "choose another output folder")
+    status = ledger.status()
+    row = status.campaign
+    differences = [*key_differences(row.key, key), *keep_difference(row.keep, config.keep)]
     if not differences:
         return row
-    if not config.advanced.accept_new_target:
-        hint = "choose another output folder; or go on in this one with --accept-new-target: every"
-        hint += " input of the corpus is executed again, and coverage counts anew"
-        raise _another_target(out, differences, hint)
+    if row.keep is not config.keep or not config.advanced.accept_new_target:
+        raise _made_otherwise(out, status, differences)
     generation = generation_id_of(key, row.generation_number + 1)
     ledger.begin_generation(NewGeneration(generation, key, render_toml(config), clock.wall()))
     return ledger.status().campaign
 
 
-def _another_target(out: Path, differences: Sequence[str], hint: str) -> UserError:
+_OTHERWISE: Final = {
+    Aspect.TARGET: ("another target", "put the old program back"),
+    Aspect.ARGUMENTS: ("other arguments", "give the old arguments"),
+    Aspect.INPUT_MODE: ("another input mode", "give the old --input-mode"),
+    Aspect.ENGINE: ("another engine build", "go on with the symfleet and the engine of that build"),
+    Aspect.LIMITS: ("other limits", "give the old limits"),
+    Aspect.KEEP: ("another --keep", "give the old --keep, which a campaign never changes"),
+}
+"""How a campaign was made that differs in this, and how to go on with it as it is."""
+
+
+def _made_otherwise(
+    out: Path, status: LedgerStatus, differences: Sequence[Difference]
+) -> UserError:
+    """Name what differs: an update of symfleet must not read as if the target had changed."""
+    aspects = list(dict.fromkeys(difference.aspect for difference in differences))
+    why = "; ".join(difference.text for difference in differences)
+    if Aspect.ENGINE in aspects and status.epoch is not None:
+        why += f" (symfleet {status.epoch.version} opened its newest epoch, this is {version()})"
+    hint = ", ".join(_OTHERWISE[aspect][1] for aspect in aspects) + "; or choose another folder"
+    if Aspect.KEEP not in aspects:
+        hint += "; or go on in this one with --accept-new-target: every input of the corpus"
+        hint += f" ({status.corpus}) is executed again, and coverage counts anew"
     return UserError(
-        "the campaign belongs to another target",
+        f"the campaign was made with {' and '.join(_OTHERWISE[aspect][0] for aspect in aspects)}",
         where=str(out),
-        why="; ".join(differences),
+        why=why,
         hint=hint,
     )
 

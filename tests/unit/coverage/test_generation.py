@@ -51,7 +51,7 @@ def test_everything_that_changes_results_makes_another_generation(program: Path)
     program.write_bytes(b"another program")
     keys.append(generation_key(CONFIG, program, "e"))
     assert len({generation_id_of(key) for key in [before, *keys]}) == 6
-    said = [" ".join(key_differences(before, key)) for key in keys]
+    said = [" ".join(one.text for one in key_differences(before, key)) for key in keys]
     assert "rows: 4000000 in the campaign, 1234 now" in said[0]
     assert "arguments: -x @@ in the campaign, @@ now" in said[1]
     assert "input mode: file in the campaign, stdin now" in said[2]
