@@ -434,6 +434,13 @@ class LedgerBehaviour:
         answer = decide(novel, decision(claim_one(novel), [child(b"b", 8)], edges=packed(8)))
         assert (answer.kept, answer.late) == ((), 1)
 
+    def test_what_is_pending_before_later_turns_is_known(self, novel: Ledger) -> None:
+        admit(novel, b"a", b"b", b"c")
+        assert novel.status().pending_first == 3
+        decide(novel, decision(claim_one(novel), [child(b"d", 8)], rest=follow_up(b"a", 3)))
+        status = novel.status()
+        assert (status.states[WorkState.PENDING], status.pending_first) == (4, 3)
+
     def test_late_is_judged_in_the_transaction(self, novel: Ledger) -> None:
         admit(novel, b"a", b"b")
         first, second = claim(novel)
@@ -454,6 +461,7 @@ class LedgerBehaviour:
         assert (total.generated, total.unique_children, total.kept) == (4, 2, 3)
 
     def test_keeping_all_does_not_use_the_follow_up(self, keeps_all: Ledger) -> None:
+        assert keeps_all.status().pending_first is None
         admit(keeps_all, b"a")
         rest = follow_up(b"a", 3)
         decide(keeps_all, decision(claim_one(keeps_all), keep=Keep.ALL, rest=rest))

@@ -159,6 +159,9 @@ class LedgerStatus:
     epochs: int
     states: dict[WorkState, int]
     suspects: int
+    pending_first: int | None
+    """Pending rows that the frontier has before the later turns of executed inputs, counted up to
+    `plan.PENDING_COUNTED_MAX`; None when there are no turns (keep=all)."""
     unpublished: int
     corpus: int
     this_epoch: Totals

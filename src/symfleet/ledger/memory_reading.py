@@ -28,7 +28,7 @@ from symfleet.ledger.tally import (
     totals_of,
 )
 from symfleet.protocol.operations import Artefact, SinkRow
-from symfleet.types import Epoch, InputId, SinkKind, WorkState, input_id_of
+from symfleet.types import Epoch, InputId, Keep, SinkKind, WorkState, input_id_of
 
 
 class MemoryReading:
@@ -51,6 +51,7 @@ class MemoryReading:
             suspects=sum(
                 work.suspect and work.state is not WorkState.DONE for work in tables.work.values()
             ),
+            pending_first=self._pending_first(),
             unpublished=self._unpublished(),
             corpus=sum(artefact.kind is SinkKind.CORPUS for artefact in tables.artefacts),
             this_epoch=totals_of(self._sums(number)),
@@ -170,6 +171,17 @@ class MemoryReading:
 
     def _count(self, state: WorkState) -> int:
         return sum(work.state is state for work in self._tables.work.values())
+
+    def _pending_first(self) -> int | None:
+        if self._campaign.keep is Keep.ALL:
+            return None
+        first = sum(
+            work.state is WorkState.PENDING
+            and not work.suspect
+            and work.place < planning.LATER_TURNS
+            for work in self._tables.work.values()
+        )
+        return min(first, planning.PENDING_COUNTED_MAX)
 
     def _unpublished(self) -> int:
         epoch = len(self._tables.epochs)

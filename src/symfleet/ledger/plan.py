@@ -61,6 +61,12 @@ def outside_place(row: int) -> int:
     return row
 
 
+PENDING_COUNTED_MAX: Final = 10_000
+"""So many rows a snapshot counts that are before the later turns: its cost has a bound."""
+LATER_TURNS: Final = _REST_PLACE
+"""With keep=novel what has this place or a later one is a later turn of an input."""
+
+
 def novel_place(decision: int) -> int:
     """Return the frontier place of a child that brought new edges."""
     return _NOVEL_PLACE - decision

@@ -126,6 +126,7 @@ class RowReading:
                     WorkState.SUPERSEDED: superseded,
                 },
                 suspects=standing[5],
+                pending_first=self._pending_first(),
                 unpublished=read_unpublished(connection, counts),
                 corpus=corpus,
                 this_epoch=totals_of(sums.this_epoch),
@@ -292,6 +293,13 @@ class RowReading:
                 if name == "executed":
                     executed[coordinator] = amount
         return _Sums(now, total, executed, dict(sorted(executed_by.items())))
+
+    def _pending_first(self) -> int | None:
+        if self._campaign.keep is Keep.ALL:
+            return None
+        values = (planning.LATER_TURNS, planning.PENDING_COUNTED_MAX)
+        (amount,) = self._connection.execute(_SQL["pending_before"], values).fetchone()
+        return int(amount)
 
     def _faults(self, epoch: Epoch | None) -> dict[str, dict[str, int]]:
         faults: defaultdict[str, Counter[str]] = defaultdict(Counter)

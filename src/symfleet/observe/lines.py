@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from symfleet.engine.reasons import ADVICE
+from symfleet.ledger.plan import PENDING_COUNTED_MAX
 from symfleet.observe.report import Counters, EpochPart, Report, faults_in
 
 
@@ -49,7 +50,7 @@ def plain_line(report: Report) -> str:
         f"edges {total.edges}",
         f"crashes {total.crashes}",
         f"hangs {total.hangs}",
-        f"pending {total.pending}",
+        f"pending {total.pending}{_turns(total)}",
         f"executed {total.executed} ({pace:.1f}/s)",
         f"flips {total.flips.get('sat', 0)} sat {total.flips.get('unsat', 0)} unsat",
     ]
@@ -147,5 +148,17 @@ def _left(total: Counters) -> str:
         "poisoned": total.poisoned,
         "unpublished": total.unpublished,
     }
-    left = ", ".join(f"{count} {name}" for name, count in states.items() if count)
-    return left or "nothing"
+    amounts = {name: f"{count} {name}" for name, count in states.items() if count}
+    if total.pending:
+        amounts["pending"] += _turns(total)
+    return ", ".join(amounts.values()) or "nothing"
+
+
+def _turns(total: Counters) -> str:
+    """Say how much of what is pending comes before later turns of inputs that were executed: it
+    falls while the sum may stand still, because an execution that left goals untried is one."""
+    first = total.pending_first
+    if first is None or first + total.suspect >= total.pending:
+        return ""
+    least = "at least " if first >= PENDING_COUNTED_MAX else ""
+    return f" ({least}{first} before later turns)"

@@ -64,6 +64,9 @@ class Counters(Part, frozen=True):
     unique_children: int
     external_inputs: int
     pending: int
+    pending_first: int | None
+    """Of them those that come before the later turns of inputs that were executed, counted up to
+    10,000; None with keep=all, which has no turns."""
     leased: int
     unpublished: int
     deferred: int
@@ -207,6 +210,7 @@ def counters_of(
         unique_children=totals.unique_children,
         external_inputs=totals.external_inputs,
         pending=status.states.get(WorkState.PENDING, 0),
+        pending_first=status.pending_first,
         leased=status.states.get(WorkState.LEASED, 0),
         unpublished=status.unpublished,
         deferred=status.states.get(WorkState.DEFERRED, 0),

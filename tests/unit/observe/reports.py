@@ -58,6 +58,7 @@ def status(**changes: Any) -> LedgerStatus:
             WorkState.POISONED: 0,
         },
         suspects=1,
+        pending_first=40,
         unpublished=5,
         corpus=307,
         this_epoch=dataclasses.replace(TOTALS, executed=34),

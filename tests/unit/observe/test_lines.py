@@ -97,3 +97,26 @@ def test_every_reason_of_the_protocol_has_its_advice() -> None:
     text = page.read_text().split("`reason` for an execution without children:")[1]
     reasons = set(re.findall(r"`([a-z_]+)`", text.split("\n\n")[0]))
     assert reasons == set(ADVICE)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (None, "40 pending, "),
+        (40, "40 pending, "),
+        (3, "40 pending (3 before later turns), "),
+        (0, "40 pending (0 before later turns), "),
+    ],
+)
+def test_pending_work_does_not_look_stuck_when_it_is_later_turns(
+    first: int | None, said: str
+) -> None:
+    snapshot = report(status(pending_first=first))
+    assert f"left       {said}8 leased" in "\n".join(summary_lines(snapshot, "out"))
+    assert said.removesuffix(", ").replace("40 pending", "pending 40") in plain_line(snapshot)
+
+
+def test_a_bounded_count_says_that_it_is_one() -> None:
+    states = {WorkState.PENDING: 20_002}
+    line = plain_line(report(status(states=states, pending_first=10_000)))
+    assert "pending 20002 (at least 10000 before later turns)" in line

@@ -100,6 +100,10 @@ SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
 FROM work AS w INDEXED BY work_frontier JOIN inputs AS i ON i.input = w.input
 WHERE w.state = 'pending' AND w.suspect = 0 ORDER BY w.place, w.work LIMIT ?
 
+-- name: pending_before
+SELECT count(*) FROM (SELECT 1 FROM work AS w INDEXED BY work_frontier
+    WHERE w.state = 'pending' AND w.suspect = 0 AND w.place < ? LIMIT ?) AS x
+
 -- name: rows_suspect
 SELECT w.work_id, i.digest, w.state, w.deliveries, w.blames, w.losses, w.detail
 FROM work AS w INDEXED BY work_suspects JOIN inputs AS i ON i.input = w.input
