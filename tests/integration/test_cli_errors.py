@@ -96,6 +96,17 @@ def foreign(place: Place) -> None:
     (place.out / LEDGER_NAME).write_bytes(b"SQLite format 4\0" * 512)
 
 
+def overwritten(place: Place) -> None:
+    campaign(place)
+    with (place.out / LEDGER_NAME).open("r+b") as stream:
+        stream.write(b"X" * 16)
+
+
+def with_dangling(place: Place) -> None:
+    campaign(place)
+    (place.root / "dangling").symlink_to("nowhere")
+
+
 def flipped(place: Place) -> None:
     campaign(place)
     with (place.out / LEDGER_NAME).open("r+b") as stream:
@@ -287,6 +298,38 @@ CASES = [
     Case("live owner", "verify {out} --repair", ExitCode.BUSY, "process 77 on elsewhere", owned),
     Case("truncated ledger", "status {out}", ExitCode.INTEGRITY, "damaged", truncated),
     Case("truncated, owned", "verify {out} --repair", ExitCode.INTEGRITY, "cut off", truncated),
+    Case("no database", "status {out}", ExitCode.INTEGRITY, "had a ledger", overwritten),
+    Case("no database, resumed", "resume {out}", ExitCode.INTEGRITY, "had a ledger", overwritten),
+    Case("export to a file", "corpus export {out} plain.txt", ExitCode.USAGE, "file has", campaign),
+    Case("export below one", "corpus export {out} plain.txt/x", ExitCode.USAGE, "file", campaign),
+    Case(
+        "export to a dead link",
+        "corpus export {out} dangling",
+        ExitCode.USAGE,
+        "leads nowhere",
+        with_dangling,
+    ),
+    Case(
+        "output on a dead link",
+        "explore -o dangling -i seeds -- {target} @@",
+        ExitCode.USAGE,
+        "leads nowhere",
+        with_dangling,
+    ),
+    Case(
+        "unknown parameter of a URL",
+        "ledger copy {out} --to postgresql://u@h/d?bogus=1",
+        ExitCode.USAGE,
+        '"bogus"',
+        campaign,
+    ),
+    Case(
+        "bad parameter of a URL",
+        "ledger copy {out} --to postgresql://u@127.0.0.1:1/d?sslmode=x",
+        ExitCode.USAGE,
+        "sslmode",
+        campaign,
+    ),
     Case("foreign ledger", "verify {out} --repair", ExitCode.DATA, "not a ledger", foreign),
     Case("damaged header", "verify {out} --repair", ExitCode.INTEGRITY, "header", flipped),
     Case(

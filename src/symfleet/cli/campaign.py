@@ -14,6 +14,7 @@ from symfleet.clock import SystemClock
 from symfleet.config.model import CampaignConfig
 from symfleet.config.project import CONFIG_NAME
 from symfleet.config.resolve import parse_toml
+from symfleet.corpus.durable import check_folder_place
 from symfleet.corpus.layout import sink_folder
 from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
@@ -63,13 +64,7 @@ def has_begun(out: Path) -> bool:
 
 def require_free_folder(out: Path) -> None:
     """Raise UserError when a folder holds something that is not a campaign's."""
-    if out.exists() and not out.is_dir():
-        raise UserError(
-            "the output folder is not a folder",
-            where=str(out),
-            why="a file has this name",
-            hint="choose another name after -o",
-        )
+    check_folder_place(out, "the output folder", "choose another name after -o")
     if not out.exists() or has_ledger(out):
         return
     try:

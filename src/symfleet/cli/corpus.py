@@ -12,6 +12,7 @@ from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json, OutFolder
 from symfleet.cli.campaign import config_of, published_of, reading
 from symfleet.corpus.audit import FileFinding, compare
+from symfleet.corpus.durable import check_folder_place
 from symfleet.corpus.reproductions import reproductions_of
 from symfleet.corpus.transfer import add_files, export_corpus
 from symfleet.errors import ExitCode, UserError
@@ -83,6 +84,7 @@ def _require_places(places: tuple[Path, ...]) -> None:
 
 def export(out: OutFolder, folder: Destination, /, *, json: Json = False) -> int:
     """Write the whole corpus into a folder, each input named by its SHA-256."""
+    check_folder_place(folder, "the destination", "name a folder, or one that is not there yet")
     with reading(out) as reader:
         exported = export_corpus(reader, folder)
     document = ExportShown(str(folder.absolute()), tuple(exported))

@@ -20,11 +20,12 @@ def with_hostfile(config: CampaignConfig) -> CampaignConfig:
     hosts = read_hostfile(path)
     there = sum(host.slots for host in hosts)
     if resources.jobs is not None and resources.jobs > there:
+        slots = "1 slot" if there == 1 else f"{there} slots"
+        together = "its host has" if len(hosts) == 1 else f"its {len(hosts)} hosts have together"
         raise UserError(
             "the hostfile has too few slots",
             where=str(path),
-            why=f"its {len(hosts)} hosts have {there} slots together, {resources.jobs} are asked"
-            " for",
+            why=f"{together} {slots}, {resources.jobs} are asked for",
             hint="raise the slots there, or lower or leave away --jobs",
         )
     chosen = dataclasses.replace(resources, hosts=render_hosts(hosts), hostfile=str(path))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from symfleet import crash
-from symfleet.errors import IOFailure
+from symfleet.errors import IOFailure, UserError
 
 STAGING_PREFIX: Final = ".staging-"
 """Names of files that are not yet in place; whoever owns the folder may remove old ones."""
@@ -130,6 +130,17 @@ def remove_file(path: Path) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise io_failure(error, "a file cannot be removed", str(path)) from error
+
+
+def check_folder_place(folder: Path, what: str, hint: str) -> None:
+    """Raise UserError, "WHAT is not a folder", when something else has the name of a folder that is
+    to be made, or of one above it: a file, or a link that leads nowhere."""
+    for path in (folder, *folder.parents):
+        if path.is_dir():
+            return
+        if path.exists() or path.is_symlink():
+            why = "a file has this name" if path.exists() else "it is a link that leads nowhere"
+            raise UserError(f"{what} is not a folder", where=str(path), why=why, hint=hint)
 
 
 def make_folder(folder: Path, *, durable: bool = True) -> None:

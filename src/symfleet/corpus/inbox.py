@@ -8,8 +8,10 @@ rename, so each side sees a file completely or not at all.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +30,8 @@ from symfleet.errors import BusyError
 from symfleet.types import InputId, WorkId, input_id_of
 
 COMMANDS_PER_LOOK_MAX: Final = 64
+WAITING_MAX: Final = 10_000
+"""So many waiting inputs are counted."""
 COMMAND_BYTES_MAX: Final = 1 << 20
 _POLL_S: Final = 0.05
 
@@ -86,6 +90,15 @@ def drop_input(out: Path, data: bytes) -> InputId:
     write_file(folder / input_id, data, staging=folder.parent)
     crash.point("inbox.dropped")
     return input_id
+
+
+def inputs_waiting(out: Path) -> int:
+    """Return how many inputs were handed over and are not admitted yet, at most WAITING_MAX."""
+    try:
+        with os.scandir(inputs_folder(out)) as entries:
+            return sum(1 for _ in islice(entries, WAITING_MAX))
+    except OSError:
+        return 0
 
 
 def drop_command(out: Path, command: Command, name: str) -> None:

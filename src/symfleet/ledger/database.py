@@ -16,15 +16,16 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.corpus.durable import io_failure
-from symfleet.errors import DataError, IntegrityError, IOFailure, SymfleetError
+from symfleet.errors import IntegrityError, IOFailure, SymfleetError
 from symfleet.ledger.faults import (
+    RESTORE,
     DiskFailureError,
     guarded,
     other_version,
     reading,
+    refused_file,
     unfinished_copy,
 )
-from symfleet.ledger.highwater import HIGHWATER_NAME
 from symfleet.ledger.statements import load, migrations
 from symfleet.ledger.tables import MARK_TABLE
 
@@ -39,7 +40,6 @@ _RENEWED_BYTES: Final = 1 << 20
 _BUSY_S: Final = 2.0
 _CACHE_KIB: Final = 128 * 1024
 _SCHEMA: Final = load("audit")["schema"]
-_RESTORE: Final = "nothing was changed; restore a backup of the ledger"
 
 
 def check_file(path: Path) -> None:
@@ -52,24 +52,24 @@ def check_file(path: Path) -> None:
             header = file.read(_HEADER_BYTES)
             size = os.fstat(file.fileno()).st_size
     except FileNotFoundError:
-        raise _refuse(path, "there is no ledger", "the file is missing") from None
+        raise refused_file(path, "there is no ledger", "the file is missing") from None
     except OSError as error:
         raise io_failure(error, "the ledger cannot be read", str(path)) from error
     if len(header) < _HEADER_BYTES:
-        raise _refuse(path, "the ledger is cut off", f"it has {size} bytes")
+        raise refused_file(path, "the ledger is cut off", f"it has {size} bytes")
     if not header.startswith(_MAGIC):
-        raise _refuse(path, "not a ledger", "it is no SQLite database")
+        raise refused_file(path, "not a ledger", "it is no SQLite database")
     page_bytes, write_version, read_version = struct.unpack_from(">HBB", header, 16)
     (pages,) = struct.unpack_from(">I", header, 28)
     (application_id,) = struct.unpack_from(">I", header, 68)
     if application_id != APPLICATION_ID:
-        raise _refuse(path, "not a ledger", f"its application id is {application_id:#010x}")
+        raise refused_file(path, "not a ledger", f"its application id is {application_id:#010x}")
     if (page_bytes, write_version, read_version) != (PAGE_BYTES, 2, 2):
         raise IntegrityError(
             "the ledger's header is damaged",
             where=str(path),
             why=f"pages of {page_bytes} bytes, format {write_version}/{read_version}",
-            hint=_RESTORE,
+            hint=RESTORE,
         )
     if size % PAGE_BYTES or size < pages * PAGE_BYTES:
         lacking = set(range(size // PAGE_BYTES + 1, pages + 1))
@@ -78,29 +78,8 @@ def check_file(path: Path) -> None:
                 "the ledger is cut off",
                 where=str(path),
                 why=f"it has {size} bytes instead of {pages * PAGE_BYTES}",
-                hint=_RESTORE,
+                hint=RESTORE,
             )
-
-
-def had_ledger(out: Path) -> bool:
-    """Whether a folder shows that it had a ledger once: by its mark, or by published inputs.
-
-    A folder whose ledger was deleted must not be taken for one that never had any (C9)."""
-    if (out / HIGHWATER_NAME).exists():
-        return True
-    published = (out / "corpus").glob("[0-9a-f][0-9a-f]/" + "[0-9a-f]" * 64)
-    return next(published, None) is not None
-
-
-def _refuse(path: Path, what: str, why: str) -> DataError | IntegrityError:
-    """Say that a file is not ours, or that ours is lost when the folder had one."""
-    if had_ledger(path.parent):
-        return IntegrityError(
-            what, where=str(path), why=f"{why}, but this folder had a ledger", hint=_RESTORE
-        )
-    return DataError(
-        what, where=str(path), why=why, hint="give the output folder of a symfleet campaign"
-    )
 
 
 def _pages_of_wal(path: Path) -> set[int]:
@@ -313,7 +292,7 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
         found = connection.execute(_SCHEMA).fetchall()
     newest = len(migrations())
     if version == 0:  # a ledger gets its name when its schema is complete
-        raise _refuse(Path(where), "not a ledger", "it has no schema of symfleet")
+        raise refused_file(Path(where), "not a ledger", "it has no schema of symfleet")
     if version != newest:
         raise other_version(where, version, newest)
     if any(name == MARK_TABLE for _, name, _, _ in found):
@@ -323,7 +302,7 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
             "the ledger's schema was changed",
             where=where,
             why="tables, indexes or triggers are not those of its version",
-            hint=_RESTORE,
+            hint=RESTORE,
         )
 
 

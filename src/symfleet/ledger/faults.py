@@ -20,6 +20,7 @@ from symfleet.errors import (
     SymfleetError,
     UserError,
 )
+from symfleet.ledger.highwater import HIGHWATER_NAME
 
 
 class DiskFullError(IOFailure):
@@ -73,6 +74,31 @@ def retired_ledger(where: str, why: str) -> UserError:
     )
 
 
+RESTORE: Final = "nothing was changed; restore a backup of the ledger"
+
+
+def had_ledger(out: Path) -> bool:
+    """Whether a folder shows that it had a ledger once: by its mark, or by published inputs.
+
+    A folder whose ledger was deleted must not be taken for one that never had any (C9)."""
+    if (out / HIGHWATER_NAME).exists():
+        return True
+    published = (out / "corpus").glob("[0-9a-f][0-9a-f]/" + "[0-9a-f]" * 64)
+    return next(published, None) is not None
+
+
+def refused_file(path: Path, what: str, why: str) -> DataError | IntegrityError:
+    """Say that a file is not ours, or that ours is lost when the folder had one: to readers and to
+    owners alike."""
+    if had_ledger(path.parent):
+        return IntegrityError(
+            what, where=str(path), why=f"{why}, but this folder had a ledger", hint=RESTORE
+        )
+    return DataError(
+        what, where=str(path), why=why, hint="give the output folder of a symfleet campaign"
+    )
+
+
 _PRIMARY: Final = 0xFF
 _READ_BYTES: Final = 1 << 20
 _VERIFY: Final = "run `symfleet verify`, then restore a backup of the ledger"
@@ -106,12 +132,7 @@ def translated(error: sqlite3.Error, where: str) -> SymfleetError:  # noqa: PLR0
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_FORMAT | sqlite3.SQLITE_ERROR:
             return IntegrityError("the ledger is damaged", where=where, why=why, hint=_VERIFY)
         case sqlite3.SQLITE_NOTADB:
-            return DataError(
-                "not a ledger",
-                where=where,
-                why=why,
-                hint="give the output folder of a symfleet campaign",
-            )
+            return refused_file(Path(where), "not a ledger", why)
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return BusyError(
                 "another program holds the ledger's database",

@@ -32,12 +32,11 @@ from symfleet.ledger.database import (
     check_schema,
     connect_reader,
     connect_writer,
-    had_ledger,
     is_older_schema,
     migrate,
     renew_log,
 )
-from symfleet.ledger.faults import DiskFullError, guarded, reading
+from symfleet.ledger.faults import DiskFullError, guarded, had_ledger, reading
 from symfleet.ledger.filesystem import check_filesystem
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.postgres_address import ADDRESS_NAME

@@ -21,7 +21,12 @@ from psycopg.types.string import StrDumperUnknown
 
 from symfleet.ledger import postgres_arrays
 from symfleet.ledger.postgres_address import LedgerAddress
-from symfleet.ledger.postgres_faults import guarded, refused_connection, rows_changed
+from symfleet.ledger.postgres_faults import (
+    guarded,
+    refused_address,
+    refused_connection,
+    rows_changed,
+)
 from symfleet.ledger.postgres_statements import (
     BINARY,
     COUNTING,
@@ -285,11 +290,20 @@ class PostgresConnection:
             self._raw.close()
 
 
-def connect(address: LedgerAddress, *, read_only: bool = False) -> PostgresConnection:
-    """Begin a session in a campaign's schema; raise HostError when that is impossible."""
-    where = address.shown
+def _parameters_of(url: str) -> dict[str, Any]:
+    """Take an address apart; raise UserError, which names what is wrong, when libpq cannot."""
     try:
-        told = conninfo_to_dict(address.url)
+        return conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise refused_address(error, url) from error
+
+
+def connect(address: LedgerAddress, *, read_only: bool = False) -> PostgresConnection:
+    """Begin a session in a campaign's schema; raise HostError when that is impossible, UserError
+    for an address that is none."""
+    where = address.shown
+    told = _parameters_of(address.url)
+    try:
         options = " ".join((str(told.pop("options", "")), _SERVER_OPTIONS)).strip()
         given: dict[str, Any] = {
             "connect_timeout": _CONNECT_S,

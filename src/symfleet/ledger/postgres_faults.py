@@ -16,6 +16,7 @@ from symfleet.errors import (
     InternalError,
     IOFailure,
     SymfleetError,
+    UserError,
 )
 from symfleet.ledger.faults import DiskFailureError, DiskFullError
 
@@ -146,8 +147,25 @@ _CAUSES: Final = (
 )
 
 
-def refused_connection(error: psycopg.Error, where: str) -> HostError:
+_BAD_VALUE: Final = re.compile(r"invalid (\S+ value|port number)|invalid \S+ \S+ value")
+"""What libpq says of a parameter that no server has seen yet."""
+
+
+def refused_address(error: psycopg.Error, where: str) -> UserError:
+    """Return what is wrong with an address: a parameter, by its name, or its form."""
+    return UserError(
+        "the ledger's address cannot be used",
+        where=where,
+        why=_first_line(error),
+        hint="correct it in --ledger; its parameters are those of libpq (sslmode, sslrootcert,"
+        " connect_timeout ...)",
+    )
+
+
+def refused_connection(error: psycopg.Error, where: str) -> HostError | UserError:
     """Return why no session could begin."""
+    if _BAD_VALUE.search(str(error)):
+        return refused_address(error, where)
     why = _first_line(error)
     told = re.sub(r'"[^"]*"', '""', str(error))  # names of hosts and roles say nothing
     if "no encryption" in told and "SSL encryption" not in told:

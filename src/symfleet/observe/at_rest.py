@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from symfleet.config.resolve import parse_toml
+from symfleet.corpus.inbox import inputs_waiting
 from symfleet.ledger.contract import LedgerReader
 from symfleet.observe.report import Report, RunTimes, read_status, report_of
 
@@ -33,4 +34,6 @@ def stored_report(out: Path, reader: LedgerReader, *, running: Callable[[], bool
         # A launch that crashed has no end: what it showed last fills the gap.
         total = max(ended, shown.time_total_s if shown is not None else 0.0)
         times = RunTimes(this_epoch_s=max(0.0, this_epoch), total_s=total)
-    return report_of(status, times, target.argv, target.engine, live, running=runs)
+    return report_of(
+        status, times, target.argv, target.engine, live, running=runs, inbox=inputs_waiting(out)
+    )

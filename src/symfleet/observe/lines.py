@@ -64,7 +64,7 @@ def advice(report: Report) -> str | None:
     """Say what to do when nothing is found or nothing is left: the most frequent reason of empty
     executions, or that the frontier is empty."""
     total = report.total
-    if report.live is not None and total.executed > 0 and report.open_work == 0:
+    if report.live is not None and total.executed > 0 and not report.open_work + report.inbox:
         if report.live.watching:
             return "nothing is left: waiting for inputs (seed folders, `corpus add`), or Ctrl-C"
         return "nothing is left to explore: ending"
@@ -97,7 +97,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     if len(by_coordinator) > 1:
         shares = ", ".join(f"{number}: {amount}" for number, amount in by_coordinator.items())
         yield f"           by coordinator {shares}"
-    yield f"left       {_left(total)}"
+    yield f"left       {_left(total, report.inbox)}"
     if report.acks and not (epoch is not None and epoch.running):
         stopped = ", ".join(report.acks.values())
         missing = f"; not acknowledged: {', '.join(report.unacknowledged)}"
@@ -111,7 +111,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     hint = advice(report)
     if hint is not None:
         yield f"hint       {hint}"
-    if report.open_work and not (epoch is not None and epoch.running):
+    if (report.open_work or report.inbox) and not (epoch is not None and epoch.running):
         yield f"go on with `symfleet resume {shlex.quote(out)}`"
 
 
@@ -140,7 +140,7 @@ def _standing(epoch: EpochPart) -> str:
     return f"ended: {epoch.reason}" + (f" ({meaning})" if meaning else "")
 
 
-def _left(total: Counters) -> str:
+def _left(total: Counters, inbox: int) -> str:
     states = {
         "pending": total.pending,
         "leased": total.leased,
@@ -151,6 +151,8 @@ def _left(total: Counters) -> str:
     amounts = {name: f"{count} {name}" for name, count in states.items() if count}
     if total.pending:
         amounts["pending"] += _turns(total)
+    if inbox:
+        amounts["inbox"] = f"{inbox} in the inbox"
     return ", ".join(amounts.values()) or "nothing"
 
 

@@ -177,6 +177,8 @@ class Report(Part, frozen=True):
     acks: dict[str, str]
     unacknowledged: tuple[str, ...]
     idle_window_s: float | None
+    inbox: int
+    """Inputs that `corpus add` handed over and no scan has admitted yet, counted up to 10,000."""
     this_epoch: Counters
     total: Counters
     live: LivePart | None
@@ -253,8 +255,10 @@ def report_of(
     live: LivePart | None = None,
     *,
     running: bool,
+    inbox: int,
 ) -> Report:
-    """Make the report of one ledger snapshot. `running`: its owner lives."""
+    """Make the report of one ledger snapshot. `running`: its owner lives; `inbox`: inputs that
+    wait there."""
     campaign = status.campaign
     executed_by = {part.coordinator: part.executed for part in status.coordinators}
     return Report(
@@ -281,6 +285,7 @@ def report_of(
         },
         unacknowledged=tuple(name for part in status.coordinators for name in part.missing),
         idle_window_s=status.idle_window_s,
+        inbox=inbox,
         this_epoch=counters_of(status, status.this_epoch, status.faults_this_epoch, executed_by),
         total=counters_of(status, status.total, status.faults_total, status.executed_by),
         live=live,

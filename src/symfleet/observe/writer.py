@@ -10,6 +10,7 @@ from typing import Final
 from symfleet import crash
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.durable import write_file
+from symfleet.corpus.inbox import inputs_waiting
 from symfleet.corpus.poison import SHOWN_MAX, project_poison
 from symfleet.ledger.contract import LedgerReader, LedgerStatus
 from symfleet.observe.afl import AflFiles
@@ -82,6 +83,7 @@ class StatusWriter:
             self._config.target.engine,
             live,
             running=live is not None,
+            inbox=inputs_waiting(self._out),
         )
         write_file(self._out / "status.json", encode_report(report), durable=False)
         crash.point("stats.status")

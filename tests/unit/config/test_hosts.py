@@ -92,6 +92,9 @@ def test_slots_are_those_of_all_hosts_or_fewer_never_more(tmp_path: Path) -> Non
         with_hostfile(config)
     assert "12 slots" in caught.value.why
     assert "13" in caught.value.why
+    path.write_text("a:1\n")
+    with pytest.raises(UserError, match="its host has 1 slot, 13 are asked for"):
+        with_hostfile(config)
 
 
 def test_a_hostfile_is_read_anew_by_each_launch(tmp_path: Path) -> None:

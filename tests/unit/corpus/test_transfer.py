@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.corpus.inbox import inputs_folder
+from symfleet.corpus.inbox import inputs_folder, inputs_waiting
 from symfleet.corpus.poison import project_poison
 from symfleet.corpus.scan import Skip
 from symfleet.corpus.transfer import add_files, export_corpus
@@ -42,6 +42,7 @@ def test_files_are_handed_over_one_by_one_and_bad_ones_do_not_stop_the_rest(
     (source / "deep" / "b").write_bytes(b"b")
     (source / "dangling").symlink_to("nowhere")
     out = source / "out"
+    assert inputs_waiting(out) == 0
     (out / "corpus").mkdir(parents=True)
     (out / "ledger.db").write_bytes(b"rows")
     taken = list(add_files(out, [source, source / "a"], 10))
@@ -53,6 +54,7 @@ def test_files_are_handed_over_one_by_one_and_bad_ones_do_not_stop_the_rest(
         "dangling": Skip.SPECIAL,
         "out": Skip.CAMPAIGN,
     }
+    assert inputs_waiting(out) == 2, "one came twice"
     added = [entry.input_id for entry in taken if entry.input_id]
     assert added == [input_id_of(b"a"), input_id_of(b"b"), input_id_of(b"a")]
     assert {path.name: path.read_bytes() for path in inputs_folder(out).iterdir()} == {

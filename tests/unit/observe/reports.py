@@ -102,7 +102,11 @@ def live(slots: int = 4, **changes: Any) -> LivePart:
 
 
 def report(
-    snapshot: LedgerStatus | None = None, part: LivePart | None = None, *, running: bool = True
+    snapshot: LedgerStatus | None = None,
+    part: LivePart | None = None,
+    *,
+    running: bool = True,
+    inbox: int = 0,
 ) -> Report:
     """A report of a snapshot."""
     return report_of(
@@ -112,4 +116,5 @@ def report(
         "embedded",
         part,
         running=running,
+        inbox=inbox,
     )

@@ -120,3 +120,12 @@ def test_a_bounded_count_says_that_it_is_one() -> None:
     states = {WorkState.PENDING: 20_002}
     line = plain_line(report(status(states=states, pending_first=10_000)))
     assert "pending 20002 (at least 10000 before later turns)" in line
+
+
+def test_inputs_that_wait_in_the_inbox_are_left_and_taken_by_the_next_launch() -> None:
+    resting = status(states={WorkState.DONE: 1}, unpublished=0)
+    lines = list(summary_lines(report(resting, running=False), "out"))
+    assert "left       nothing" in lines
+    lines = list(summary_lines(report(resting, running=False, inbox=2), "out"))
+    assert "left       2 in the inbox" in lines
+    assert lines[-1] == "go on with `symfleet resume out`"
