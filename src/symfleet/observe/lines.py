@@ -97,7 +97,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     if len(by_coordinator) > 1:
         shares = ", ".join(f"{number}: {amount}" for number, amount in by_coordinator.items())
         yield f"           by coordinator {shares}"
-    yield f"left       {_left(total, report.inbox)}"
+    yield f"left       {what_is_left(report)}"
     if report.acks and not (epoch is not None and epoch.running):
         stopped = ", ".join(report.acks.values())
         missing = f"; not acknowledged: {', '.join(report.unacknowledged)}"
@@ -140,7 +140,9 @@ def _standing(epoch: EpochPart) -> str:
     return f"ended: {epoch.reason}" + (f" ({meaning})" if meaning else "")
 
 
-def _left(total: Counters, inbox: int) -> str:
+def what_is_left(report: Report) -> str:
+    """Say what waits, in which state; states without any are left out."""
+    total, inbox = report.total, report.inbox
     states = {
         "pending": total.pending,
         "leased": total.leased,

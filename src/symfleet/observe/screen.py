@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from symfleet.observe.lines import advice, amount, duration, since_new_edge_s
+from symfleet.observe.lines import advice, amount, duration, since_new_edge_s, what_is_left
 from symfleet.observe.report import Report, SlotPart, faults_in
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def _rows(report: Report) -> list[tuple[str, RenderableType]]:
         (
             "frontier",
             Text(
-                f"{amount(total.pending)} pending, {total.leased} leased, {total.deferred}"
-                f" deferred, {total.poisoned} poisoned; {total.unpublished} unpublished",
+                what_is_left(report),
                 style="yellow" if total.poisoned or total.deferred else "",
             ),
         )

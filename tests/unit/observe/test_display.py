@@ -50,7 +50,7 @@ def test_the_screen_tells_everything_on_80_by_24(out: Path) -> None:
         "1m 10s this epoch, 2h 00m whole campaign",
         "4321 edges, last new edge 20s ago",
         "307 inputs (7 from outside)",
-        "40 pending, 8 leased, 0 deferred, 0 poisoned; 5 unpublished",
+        "40 pending, 8 leased, 5 unpublished",
         "1234 (12.3/s), target runs 98.8k (988/s)",
         "100 sat, 50 unsat, 3 timeout, 0 unknown, 9 skipped; solver 50%",
         "60 inversion, 40 smt",
