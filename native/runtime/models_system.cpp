@@ -1,20 +1,16 @@
 // What differs from run to run, pinned on request.
 #include "model.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/time.h>
 #include <time.h>
-#include <unistd.h>
 
 using namespace sf;
 
 namespace {
 
 bool pinned(uint32_t Flag) { return G.attached && G.header->flags & Flag; }
-
-constexpr pid_t PinnedPid = 4242;
 
 // A fixed stream for each execution (xorshift64*).
 uint64_t nextPinnedWord() {
@@ -56,15 +52,6 @@ SF_MODEL_API int __sf_model_clock_gettime(clockid_t Clock, struct timespec *Out)
   if (Result == 0 && pinned(SF_PIN_TIME))
     *Out = pinnedTime();
   return Result;
-}
-
-SF_MODEL_API pid_t __sf_model_getpid() { return pinned(SF_PIN_PID) ? PinnedPid : getpid(); }
-
-SF_MODEL_API pid_t __sf_model_getppid() { return pinned(SF_PIN_PID) ? PinnedPid - 1 : getppid(); }
-
-// A program that signals itself by its pinned number must not reach another.
-SF_MODEL_API int __sf_model_kill(pid_t Process, int Signal) {
-  return kill(pinned(SF_PIN_PID) && Process == PinnedPid ? getpid() : Process, Signal);
 }
 
 SF_MODEL_API ssize_t __sf_model_getrandom(void *Buffer, size_t Size, unsigned Flags) {

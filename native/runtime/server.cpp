@@ -7,6 +7,7 @@
 
 #include "input.h"
 #include "libraries.h"
+#include "processes.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -110,6 +111,7 @@ void enterExecution(const Channel &C, uint32_t Mode, pid_t Server) {
   close(C.command);
   close(C.status);
   close(C.table);
+  enterProcess();
   G.recording = false;
   if (Mode == SF_MODE_RECORD && G.header->input_kind == SF_INPUT_FILE)
     startRecording();
@@ -131,6 +133,7 @@ sf_finished await(pid_t Child) {
   };
   sf_finished Done{};
   Done.status = Status;
+  Done.own_signals = ownSignals();
   Done.user_us = Microseconds(Usage.ru_utime);
   Done.system_us = Microseconds(Usage.ru_stime);
   Done.rss_kib_max = (uint64_t)Usage.ru_maxrss;
@@ -140,10 +143,12 @@ sf_finished await(pid_t Child) {
 // Returns in each execution; the server itself never does.
 void serve(const Channel &C) {
   const pid_t Server = getpid();
+  prepareProcesses();
   for (;;) {
     sf_command Command;
     if (!transfer(C.command, &Command, sizeof(Command), false) || Command.op != SF_CMD_RUN)
       _exit(0);
+    forgetOwnSignals();
     pid_t Child = fork();
     if (Child == 0) {
       enterExecution(C, Command.mode, Server);

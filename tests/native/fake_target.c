@@ -233,6 +233,25 @@ static void victim(const char *order) {
   equals(1, 8, 'w', 92);
 }
 
+/* Ends by a signal, each time somewhere else. */
+static void erratic(void) {
+  unstable();
+  raise(SIGTERM);
+}
+
+static void prints(void) {
+  for (unsigned i = 0; i < 1 << 13; ++i)
+    printf("%0512d\n", 0);
+  fflush(stdout);
+  equals(0, 8, 'p', 94);
+}
+
+static void writes(void) {
+  static const char block[1 << 16];
+  for (int fd = memfd_create("large", 0); write(fd, block, sizeof block) > 0;)
+    ;
+}
+
 static void work(const char *what) {
   edge(1);
   if (strcmp(what, "magic") == 0)
@@ -272,6 +291,12 @@ static void work(const char *what) {
   else if (strcmp(what, "allocate") == 0)
     for (;;)
       memset(malloc(1 << 20), 1, 1 << 20);
+  else if (strcmp(what, "erratic") == 0)
+    erratic();
+  else if (strcmp(what, "prints") == 0)
+    prints();
+  else if (strcmp(what, "writes") == 0)
+    writes();
   else if (strcmp(what, "flood") == 0)
     for (;;)
       printf("%0512d\n", 0);

@@ -24,7 +24,8 @@ public:
              Keep mode)
       : server(target), table(shared), input(file), campaign(seen), keep(mode) {}
 
-  /// Run once in `mode` and read the counters; again when somebody killed it.
+  /// Run once in `mode` and read the counters; again when somebody killed it. A
+  /// run that ends so each time has ended itself, which is OK with a signal.
   RunResult runOnce(std::span<const uint8_t> bytes, sf_mode mode, bool solitary, Edges &edges);
   /// Run for a verdict: a second time when it would be kept, after which only
   /// edges of both runs count and are added to what is known. A crash or hang
@@ -37,6 +38,8 @@ public:
   uint32_t executions = 0;
 
 private:
+  struct End;
+
   ForkServer &server;
   SharedTable &table;
   InputFile &input;

@@ -12,7 +12,7 @@ struct Limits {
   uint64_t wallMs = 1000;          // one run of the target
   uint64_t cpuMs = 1000;           // one run of the target
   uint64_t rssMib = 2048;          // one run of the target, with its descendants
-  uint64_t outputKib = 16384;      // a file that the target writes
+  uint64_t outputKib = 16384;      // a file that the target writes; what it prints has no limit
   uint64_t openFiles = 256;        // descriptors of the target
   uint64_t rows = 4u << 20;        // expression rows of one recording
   uint64_t events = 1u << 20;      // events of one recording

@@ -74,7 +74,9 @@ Done Explorer::explore(const RunRequest &request, Reporter &reporter) {
     done.degraded.push_back("time");
   if (done.truncated && *done.truncated >> TurnShift == 0 && !walk.timeLimit)
     done.degraded.push_back("goals");
-  if (done.children == 0)
+  if (done.run.outcome == Outcome::Flood)
+    done.reason = "output_limit"; // with children, too: what comes after is unseen
+  else if (done.children == 0)
     done.reason = turn ? "already_covered" : reasonForNothing(done, facts, walk);
   done.executions = candidates.executions;
   done.wallUs = monotonicUs() - from;

@@ -53,6 +53,24 @@ std::string describeStatus(int status) {
   return "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
+/// Tell whether somebody asks a program to end by this signal: a person, a batch
+/// system, the memory killer, or the program itself. No fault of a program
+/// raises it.
+bool isRequest(int signal) {
+  switch (signal) {
+  case SIGKILL:
+  case SIGTERM:
+  case SIGINT:
+  case SIGHUP:
+  case SIGQUIT:
+  case SIGUSR1:
+  case SIGUSR2:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// Look a program up as a shell does.
 std::string searchPath(const std::string &name) {
   if (name.find('/') != std::string::npos)
@@ -75,12 +93,16 @@ ForkServer::ForkServer(TargetSpec wanted, const Limits &bounds, SharedTable &sha
                        InputFile &file)
     : spec(std::move(wanted)), limits(bounds), table(shared), input(file) {
   resolveTarget();
-  // In memory: it is emptied for each run, which costs a journal on a disk.
-  output = FileDescriptor(::memfd_create("symfleet-output", MFD_CLOEXEC));
-  if (!output || ::fcntl(output.get(), F_SETFL, O_APPEND) != 0)
+  // A pipe, which has no size that a limit could end the target for. We keep both
+  // ends: no writer is ever told that nobody reads.
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
     throw Failure(FailureReason::Internal,
-                  "no file for the target's output: " + std::string(std::strerror(errno)),
+                  "no pipe for the target's output: " + std::string(std::strerror(errno)),
                   "raise the limit of open files");
+  output = FileDescriptor(ends[0]);
+  outputWriter = FileDescriptor(ends[1]);
+  ::fcntl(output.get(), F_SETFL, O_NONBLOCK); // of the reader alone
   adoptOrphans();
   oomKillsBefore = kernelOomKills();
   start();
@@ -126,6 +148,7 @@ void ForkServer::resolveTarget() {
 }
 
 void ForkServer::start() {
+  outputHead.clear();
   int command[2], status[2];
   if (::pipe2(command, O_CLOEXEC) != 0)
     throw Failure(FailureReason::Internal, "no pipe: " + std::string(std::strerror(errno)),
@@ -158,15 +181,15 @@ void ForkServer::become(pid_t executor, int command, int status) {
     ::_exit(127);
   ::personality(ADDR_NO_RANDOMIZE);
   limitResource(RLIMIT_CORE, 0);
-  limitResource(RLIMIT_FSIZE, limits.outputKib * 1024);
+  limitResource(RLIMIT_FSIZE, limits.outputKib * 1024); // of files; what it prints has none
   // High numbers: programs may count on 3 being the first free one.
   rlim_t files = std::clamp<uint64_t>(limits.openFiles, 16, 1u << 20);
   int base = int(files) - 3;
   int reader = input.standardInput();
   if (!spec.stdinInput)
     reader = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  bool ready = ::dup2(reader, 0) == 0 && ::dup2(output.get(), 1) == 1 &&
-               ::dup2(output.get(), 2) == 2 && ::dup2(command, base) == base &&
+  bool ready = ::dup2(reader, 0) == 0 && ::dup2(outputWriter.get(), 1) == 1 &&
+               ::dup2(outputWriter.get(), 2) == 2 && ::dup2(command, base) == base &&
                ::dup2(status, base + 1) == base + 1 &&
                ::dup2(table.descriptor(), base + 2) == base + 2;
   limitResource(RLIMIT_NOFILE, files);
@@ -212,7 +235,10 @@ void ForkServer::explainDeath(bool timedOut) {
     server = -1;
   }
   stop();
-  std::string head = outputHead();
+  drainOutput();
+  std::string head = outputHead;
+  while (!head.empty() && head.back() == '\n')
+    head.pop_back();
   if (!hasRuntimeMarker(executable))
     throw Failure(FailureReason::NotInstrumented,
                   executable + " was not built by `symfleet cc` (no handshake" +
@@ -233,13 +259,14 @@ void ForkServer::explainDeath(bool timedOut) {
                 "run it by hand; libraries, arguments and constructors must work here");
 }
 
-std::string ForkServer::outputHead() const {
-  char buffer[512];
-  ssize_t n = ::pread(output.get(), buffer, sizeof buffer, 0);
-  std::string head(buffer, n > 0 ? size_t(n) : 0);
-  while (!head.empty() && head.back() == '\n')
-    head.pop_back();
-  return head;
+/// Take a piece of what was printed, keep its beginning and drop the rest. The
+/// target goes on, however much it prints.
+void ForkServer::drainOutput() {
+  constexpr size_t HeadMax = 512;
+  char buffer[1 << 16];
+  ssize_t n = ::read(output.get(), buffer, sizeof buffer);
+  if (n > 0 && outputHead.size() < HeadMax)
+    outputHead.append(buffer, std::min(size_t(n), HeadMax - outputHead.size()));
 }
 
 void ForkServer::stop() {
@@ -260,9 +287,13 @@ ForkServer::Read ForkServer::readExactly(void *buffer, size_t size, int timeoutM
     uint64_t now = monotonicUs();
     if (now >= deadline)
       return Read::Timeout;
-    pollfd ready{fromServer.get(), POLLIN, 0};
-    int n = ::poll(&ready, 1, int((deadline - now + 999) / 1000));
+    pollfd ready[] = {{fromServer.get(), POLLIN, 0}, {output.get(), POLLIN, 0}};
+    int n = ::poll(ready, 2, int((deadline - now + 999) / 1000));
     if (n <= 0)
+      continue;
+    if (ready[1].revents)
+      drainOutput();
+    if (!ready[0].revents)
       continue;
     ssize_t got = ::read(fromServer.get(), at, size);
     if (got < 0 && errno == EINTR)
@@ -293,10 +324,6 @@ RunResult ForkServer::run(sf_mode mode, bool solitary, const std::function<void(
 }
 
 bool ForkServer::begin(sf_mode mode) {
-  struct stat status;
-  if (::fstat(output.get(), &status) == 0 && status.st_size > 0 &&
-      ::ftruncate(output.get(), 0) != 0)
-    return false;
   sf_command command{SF_CMD_RUN, uint32_t(mode)};
   sf_started started{};
   if (::write(toServer.get(), &command, sizeof command) != ssize_t(sizeof command) ||
@@ -368,15 +395,13 @@ ForkServer::Stop ForkServer::overuse(pid_t group, bool thorough) const {
   return Stop::None;
 }
 
-bool ForkServer::outputOverflowed() const {
-  struct stat status;
-  return ::fstat(output.get(), &status) == 0 && uint64_t(status.st_size) >= limits.outputKib * 1024;
-}
-
 Outcome ForkServer::classify(const sf_finished &finished, Stop stopped, uint64_t wallUs,
                              bool solitary) const {
   const uint64_t cpuUs = finished.user_us + finished.system_us;
   const int signal = WIFSIGNALED(finished.status) ? WTERMSIG(finished.status) : 0;
+  // It chose to end so; no limit of ours and nobody else had a part in it.
+  if (isRequest(signal) && stopped == Stop::None && finished.own_signals >> signal & 1)
+    return Outcome::Ok;
   // Only what died by our hand died of a limit; it may have ended just before.
   if (signal == SIGKILL) {
     switch (stopped) {
@@ -397,18 +422,13 @@ Outcome ForkServer::classify(const sf_finished &finished, Stop stopped, uint64_t
   }
   switch (signal) {
   case 0:
-    return outputOverflowed() ? Outcome::Flood : Outcome::Ok;
+    return Outcome::Ok;
   case SIGXCPU:
     return Outcome::Cpu;
   case SIGXFSZ:
     return Outcome::Flood;
-  case SIGTERM:
-  case SIGINT:
-  case SIGHUP:
-  case SIGQUIT:
-    return Outcome::Killed;
   default:
-    return Outcome::Crash;
+    return isRequest(signal) ? Outcome::Killed : Outcome::Crash;
   }
 }
 

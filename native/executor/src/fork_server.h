@@ -62,7 +62,7 @@ private:
   [[noreturn]] void become(pid_t executor, int command, int status);
   void handshake();
   [[noreturn]] void explainDeath(bool timedOut);
-  std::string outputHead() const;
+  void drainOutput();
 
   bool begin(sf_mode mode);
   bool attempt(sf_mode mode, bool solitary, const std::function<void()> &waiting,
@@ -73,7 +73,6 @@ private:
   Outcome classify(const sf_finished &finished, Stop stopped, uint64_t wallUs, bool solitary) const;
   void cleanUp(Outcome outcome);
   Read readExactly(void *buffer, size_t size, int timeoutMs);
-  bool outputOverflowed() const;
 
   TargetSpec spec;
   Limits limits;
@@ -81,7 +80,8 @@ private:
   InputFile &input;
   std::string executable;
   std::vector<std::string> arguments, environment;
-  FileDescriptor output; // what the target prints
+  FileDescriptor output, outputWriter; // what the target prints
+  std::string outputHead;              // the beginning of it
   FileDescriptor toServer, fromServer;
   pid_t server = -1;
   pid_t running = -1;

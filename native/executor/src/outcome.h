@@ -6,12 +6,12 @@
 namespace sf {
 
 enum class Outcome {
-  Ok,      ///< it exited, with whatever code
-  Crash,   ///< it died by a signal of its own
+  Ok,      ///< it exited, with whatever code, or asked itself to end by a signal
+  Crash,   ///< it died by a signal that is a fault
   Hang,    ///< wall limit, and it was computing (or alone on the machine)
   Cpu,     ///< CPU limit
   Oom,     ///< memory limit, or the kernel's memory killer
-  Flood,   ///< it wrote more than it may
+  Flood,   ///< it wrote a larger file than it may
   Error,   ///< it could not be run
   Refused, ///< it read no symbolic byte
   Stalled, ///< wall limit without evidence of computing: no verdict

@@ -65,7 +65,7 @@ struct Done {
   uint64_t rows = 0, events = 0;
   std::vector<std::string> degraded;
   std::optional<uint64_t> truncated; // number of the first goal not tried
-  const char *reason = nullptr;      // why there are no children
+  const char *reason = nullptr;      // why there are no children, or not all
   std::vector<std::string> opened;   // with Outcome::Refused
 };
 

@@ -133,7 +133,8 @@ void summarise(const std::string &input, const Done &done) {
     std::fprintf(stderr, "  truncated at goal %llu\n",
                  static_cast<unsigned long long>(*done.truncated));
   if (done.reason)
-    std::fprintf(stderr, "  no children: %s\n", done.reason);
+    std::fprintf(stderr, "  %s: %s\n", done.children ? "not all children" : "no children",
+                 done.reason);
   for (const std::string &path : done.opened)
     std::fprintf(stderr, "  it opened: %s\n", path.c_str());
 }

@@ -43,7 +43,7 @@ enum sf_input_kind {
 
 enum sf_header_flags {
   SF_PIN_TIME = 1u << 0,   /* time, clock_gettime, gettimeofday: pinned_time_s */
-  SF_PIN_PID = 1u << 1,    /* getpid and getppid: fixed small numbers */
+  SF_PIN_PID = 1u << 1,    /* getpid and getppid: fixed numbers that nobody has */
   SF_PIN_RANDOM = 1u << 2, /* getrandom, random devices: a fixed stream */
 };
 
@@ -208,8 +208,8 @@ struct sf_started {
 };
 
 struct sf_finished {
-  int32_t status; /* as waitpid gives it */
-  uint32_t reserved;
+  int32_t status;       /* as waitpid gives it */
+  uint32_t own_signals; /* bit n: the run sent itself signal n; 0 is not known to have */
   uint64_t user_us, system_us, rss_kib_max;
 };
 

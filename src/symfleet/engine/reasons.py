@@ -1,4 +1,4 @@
-"""Why an execution has no children, and what a person can do about each reason.
+"""Why an execution has no children, or not all, and what a person can do about each reason.
 
 The keys are the closed list of the executor protocol (`reason`).
 """
@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+OUTPUT_LIMIT: Final = "output_limit"
+"""Said of every execution that was cut off, with children or without."""
+
 ADVICE: Final = {
     "not_instrumented": "the target is not instrumented: build it with `symfleet cc`",
     "no_symbolic_byte": "the target read no byte of its input: check @@ and `symfleet doctor`",
@@ -14,5 +17,6 @@ ADVICE: Final = {
     "all_unsat": "every branch is decided by the input's form: add other seeds",
     "solver_time": "the solver runs out of time: raise --solver-rlimit and --solver-time",
     "already_covered": "the campaign has all that these inputs lead to",
+    OUTPUT_LIMIT: "the target writes more than --output-limit and is cut off: raise it",
     "degraded": "executions are too large: raise --rows, --events or --goals",
 }

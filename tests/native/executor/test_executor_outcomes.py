@@ -65,13 +65,33 @@ def test_memory_beyond_the_limit_is_oom(ask: Callable[..., Any]) -> None:
     assert done.rss_kib_max > 90 * 1024
 
 
-def test_output_beyond_the_limit_is_a_flood(ask: Callable[..., Any]) -> None:
-    assert ask("flood", output_kib=64).done.outcome == "flood"
+def test_printing_beyond_the_limit_of_files_ends_no_run(ask: Callable[..., Any]) -> None:
+    answer = ask("prints", output_kib=64)
+    assert (answer.done.outcome, answer.done.exit_code) == ("ok", 0)
+    assert [child.input[:1] for child in answer.children] == [b"p"]
 
 
-@pytest.mark.parametrize("what", ["killed", "terminated"])
-def test_a_signal_that_nobody_explains_is_no_verdict(ask: Callable[..., Any], what: str) -> None:
-    assert ask(what).done.outcome == "killed"
+def test_endless_printing_meets_the_limit_of_time(ask: Callable[..., Any]) -> None:
+    assert ask("flood", output_kib=64, wall_ms=200, solitary=True).done.outcome in ("hang", "cpu")
+
+
+def test_a_file_beyond_the_limit_is_a_flood_that_says_so(ask: Callable[..., Any]) -> None:
+    done = ask("writes", output_kib=64).done
+    assert (done.outcome, done.reason) == ("flood", "output_limit")
+
+
+@pytest.mark.parametrize(
+    ("what", "signum"), [("killed", signal.SIGKILL), ("terminated", signal.SIGTERM)]
+)
+def test_a_signal_at_the_same_point_each_time_is_an_ending(
+    ask: Callable[..., Any], what: str, signum: int
+) -> None:
+    done = ask(what).done
+    assert (done.outcome, done.signal) == ("ok", signum)
+
+
+def test_a_signal_that_nobody_explains_is_no_verdict(ask: Callable[..., Any]) -> None:
+    assert ask("erratic").done.outcome == "killed"
 
 
 def test_a_run_that_reads_no_input_is_refused_and_names_its_files(ask: Callable[..., Any]) -> None:

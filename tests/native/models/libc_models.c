@@ -17,13 +17,20 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <strings.h>
+#include <sys/pidfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 
 #undef getc
@@ -404,13 +411,136 @@ CASE(clock_gettime) {
   see(w, (uint64_t)f(choose(w, 4, 2) ? CLOCK_MONOTONIC : (clockid_t)99, &t));
   see_errno(w);
 }
-CASE(getpid) { see(w, (uint64_t)f()); }
-CASE(getppid) { see(w, (uint64_t)f()); }
-CASE(kill) { see(w, (uint64_t)f(getpid(), choose(w, 4, 2) ? 0 : 999)); see_errno(w); }
 CASE(getrandom) {
   char b[32] = {0};
   see(w, (uint64_t)f(b, choose(w, 4, 33), choose(w, 5, 4) ? 0 : 0x8000));
   see_errno(w);
+}
+
+/* ---- Numbers of processes: of this one, or of nobody */
+static pid_t somebody(struct world *w) { return choose(w, 4, 3) ? getpid() : INT32_MAX; }
+static int signal_number(struct world *w) { return choose(w, 5, 2) ? 0 : 999; }
+static void see_result(struct world *w, long result) {
+  see(w, (uint64_t)result);
+  see_errno(w);
+}
+CASE(getpid) { see(w, (uint64_t)f()); }
+CASE(getppid) { see(w, (uint64_t)f()); }
+CASE(gettid) { see(w, (uint64_t)f()); }
+CASE(getpgrp) { see(w, (uint64_t)f()); }
+CASE(getpgid) { see_result(w, f(somebody(w))); }
+CASE(__getpgid) { see_result(w, f(somebody(w))); }
+CASE(getsid) { see_result(w, f(somebody(w))); }
+CASE(setpgid) { see_result(w, f(INT32_MAX, somebody(w))); }
+CASE(setsid) {
+  if (getpgrp() == getpid())
+    see_result(w, f());
+} /* refused to a leader */
+CASE(tcgetpgrp) { see_result(w, f(-1)); }
+CASE(tcgetsid) { see_result(w, f(-1)); }
+CASE(tcsetpgrp) { see_result(w, f(-1, somebody(w))); }
+CASE(kill) { see_result(w, f(somebody(w), signal_number(w))); }
+CASE(killpg) { see_result(w, f(choose(w, 4, 3) ? getpgrp() : INT32_MAX, signal_number(w))); }
+CASE(tgkill) { see_result(w, f(somebody(w), gettid(), signal_number(w))); }
+CASE(raise) { see_result(w, f(signal_number(w))); }
+CASE(pthread_kill) { see(w, (uint64_t)f(pthread_self(), signal_number(w))); }
+CASE(sigqueue) { see_result(w, f(somebody(w), signal_number(w), (union sigval){.sival_int = 1})); }
+CASE(pidfd_open) {
+  int fd = f(somebody(w), choose(w, 5, 2) ? 0 : ~0u);
+  see(w, fd >= 0);
+  see_errno(w);
+  if (fd >= 0)
+    close(fd);
+}
+CASE(fcntl) {
+  int command = choose(w, 4, 2) ? F_GETFD : F_GETOWN;
+  see_result(w, f(choose(w, 5, 2) ? 0 : -1, command));
+}
+CASE(fcntl64) { see_result(w, f(choose(w, 5, 2) ? 0 : -1, F_SETFD, 0)); }
+CASE(waitpid) {
+  int s = 7;
+  see_result(w, f(somebody(w), &s, WNOHANG));
+  see(w, (uint64_t)s);
+}
+CASE(wait4) {
+  int s = 7;
+  see_result(w, f(-somebody(w), &s, WNOHANG, NULL));
+  see(w, (uint64_t)s);
+}
+CASE(waitid) {
+  siginfo_t info = {0};
+  see_result(w, f(choose(w, 5, 2) ? P_PID : P_PGID, (id_t)somebody(w), &info, WEXITED | WNOHANG));
+}
+CASE(getpriority) { see_result(w, f(PRIO_PROCESS, (id_t)somebody(w))); }
+CASE(setpriority) { see_result(w, f(PRIO_PROCESS, (id_t)somebody(w), 19)); }
+CASE(prlimit) {
+  struct rlimit old = {0, 0};
+  see_result(w, f(somebody(w), RLIMIT_CORE, NULL, &old));
+  see(w, old.rlim_max);
+}
+CASE(prlimit64) {
+  struct rlimit64 old = {0, 0};
+  see_result(w, f(somebody(w), RLIMIT_CORE, NULL, &old));
+  see(w, old.rlim_max);
+}
+CASE(sched_getaffinity) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  see_result(w, f(somebody(w), sizeof set, &set));
+  see(w, (uint64_t)CPU_COUNT(&set));
+}
+CASE(sched_setaffinity) {
+  cpu_set_t none;
+  CPU_ZERO(&none);
+  see_result(w, f(somebody(w), sizeof none, &none));
+}
+CASE(sched_getscheduler) { see_result(w, f(somebody(w))); }
+CASE(sched_setscheduler) {
+  struct sched_param normal = {0};
+  see_result(w, f(somebody(w), SCHED_OTHER, &normal));
+}
+CASE(sched_getparam) {
+  struct sched_param p = {7};
+  see_result(w, f(somebody(w), &p));
+  see(w, (uint64_t)p.sched_priority);
+}
+CASE(sched_setparam) {
+  struct sched_param p = {0};
+  see_result(w, f(somebody(w), &p));
+}
+CASE(sched_rr_get_interval) {
+  struct timespec t = {0, 0};
+  see_result(w, f(somebody(w), &t));
+}
+CASE(clock_getcpuclockid) {
+  clockid_t clock = 0;
+  see(w, (uint64_t)f(somebody(w), &clock));
+}
+CASE(process_vm_readv) {
+  char copy[8] = {0};
+  struct iovec to = {copy, sizeof copy}, from = {w->page, sizeof copy};
+  see_result(w, f(somebody(w), &to, 1, &from, 1, 0));
+  see_bytes(w, copy, sizeof copy);
+}
+CASE(process_vm_writev) {
+  char copy[8] = "written";
+  struct iovec from = {copy, sizeof copy}, to = {w->page, sizeof copy};
+  see_result(w, f(somebody(w), &from, 1, &to, 1, 0));
+}
+CASE(syscall) {
+  switch (choose(w, 5, 4)) {
+  case 0:
+    see_result(w, f(SYS_kill, somebody(w), 999));
+    break;
+  case 1:
+    see_result(w, f(SYS_tgkill, somebody(w), gettid(), 0));
+    break;
+  case 2:
+    see_result(w, f(SYS_getpgid, somebody(w)));
+    break;
+  default:
+    see_result(w, f(SYS_lseek, 0, 0L, SEEK_CUR));
+  }
 }
 
 typedef void call(void (*)(void), struct world *);
