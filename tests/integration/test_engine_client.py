@@ -17,6 +17,7 @@ import pytest
 from symfleet.config.environment import inherited_environment
 from symfleet.engine import processes
 from symfleet.engine.client import ExecutorClient
+from symfleet.engine.reasons import OUTPUT_LIMIT
 from symfleet.protocol.events import (
     ExecutionDone,
     ExecutorFailed,
@@ -151,6 +152,7 @@ def test_a_ready_executor_comes_quickly(slots: list[Slot], tmp_path: Path) -> No
         (b"spin", Outcome.HANG, 0, 0),
         (b"sleep", Outcome.STALLED, 0, 0),
         (b"flood", Outcome.FLOOD, 0, 0),
+        (b"print 16", Outcome.OK, 0, 0),
     ],
 )
 def test_every_end_of_a_program_has_its_outcome(
@@ -163,6 +165,7 @@ def test_every_end_of_a_program_has_its_outcome(
     while result.outcome is Outcome.STALLED is not outcome and time.monotonic() < deadline:
         result = slot.explore(word)
     assert (result.outcome, result.exit_code, result.signal) == (outcome, code, signum)
+    assert (result.reason == OUTPUT_LIMIT) is (outcome is Outcome.FLOOD)
     assert slot.explore(b"exit 0").outcome is Outcome.OK
 
 

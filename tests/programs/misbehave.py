@@ -1,4 +1,4 @@
-"""Program that does what the input says: exit, crash, sleep, spin, flood, daemon, many, odd."""
+"""Program that does what the input says: exit, crash, sleep, spin, print, flood, daemon, odd."""
 
 import os
 import signal
@@ -18,9 +18,14 @@ match word:
     case "spin":
         while True:
             pass
-    case "flood":
-        while True:
+    case "print":
+        for _ in range(int(rest)):
             os.write(1, b"x" * 65536)
+    case "flood":
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        with open(os.path.join(out, "large"), "wb") as file:
+            while True:
+                file.write(b"x" * 65536)
     case "daemon":
         if os.fork() == 0:
             os.setsid()

@@ -128,10 +128,10 @@ class Limits(Checked):
         basic=True,
     )
     output_kib: int = count(
-        1024,
+        16_384,
         1,
         1_048_576,
-        "What one run of the target may write to files and pipes.",
+        "Size of a file that the target writes; what it prints has no limit.",
         unit="kib",
         fixed=True,
     )

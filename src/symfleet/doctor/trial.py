@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from symfleet.doctor.check import Check, ok, problem, warning
-from symfleet.engine.reasons import ADVICE
+from symfleet.engine.reasons import ADVICE, OUTPUT_LIMIT
 
 _TRIAL_S: Final = 60.0
 _SAID_CHARS_MAX: Final = 400
@@ -78,6 +78,8 @@ def _judge(done: _Done | None) -> Check:
             f"the target read no byte of its input; it opened {opened}",
             "say how it is called: symfleet doctor -- TARGET ... @@",
         )
+    if done.reason == OUTPUT_LIMIT:
+        return warning("trial", "the target is cut off for its output", ADVICE[OUTPUT_LIMIT])
     if done.generated == 0 and done.reason is not None:
         fix = ADVICE.get(done.reason, "try it on a real seed with `symfleet-exec`")
         return warning("trial", f"no new input from a made-up one: {done.reason}", fix)

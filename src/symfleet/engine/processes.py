@@ -104,6 +104,8 @@ class ChildLimits:
 
     open_files: int | None = None
     cpu_s: int | None = None
+    file_kib: int | None = None
+    """Size of a file that it writes; pipes have none."""
 
 
 def start_child(
@@ -135,6 +137,10 @@ def start_child(
         if bounds.cpu_s is not None:
             # The hard limit is a second later: SIGXCPU first, so that the cause can be told.
             resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_s, bounds.cpu_s + 1))
+        if bounds.file_kib is not None:
+            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            size = bounds.file_kib * 1024 if hard < 0 else min(bounds.file_kib * 1024, hard)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
 
     return subprocess.Popen(
         list(argv),

@@ -51,6 +51,7 @@ class ProgramLimits:
     cpu_ms: int = 0
     rss_mib: int = 0
     output_kib: int = 0
+    """Size of a file that it writes; what it prints is read and dropped."""
     open_files: int = 0
 
 
@@ -84,7 +85,6 @@ class Supervision:
 class _Watch:
     """What has been seen of a run so far."""
 
-    output_bytes: int = 0
     rss_kib_max: int = 0
     cut: Outcome | None = None
 
@@ -154,6 +154,7 @@ def _start(
             limits=processes.ChildLimits(
                 open_files=limits.open_files or None,
                 cpu_s=-(-limits.cpu_ms // 1000) or None,
+                file_kib=limits.output_kib or None,
             ),
         )
 
@@ -177,7 +178,7 @@ def _watch_until_end(
     try:
         while True:
             ready = {fd for fd, _ in poll.poll(_TICK_MS)}
-            if output in ready and not _drain(output, watch):
+            if output in ready and not _drain(output):
                 poll.unregister(output)
             if pidfd in ready:
                 return
@@ -191,21 +192,17 @@ def _watch_until_end(
         os.close(pidfd)
 
 
-def _drain(output: int, watch: _Watch) -> bool:
+def _drain(output: int) -> bool:
     """Read and drop output; return False at its end."""
     try:
-        data = os.read(output, _PIPE_BYTES)
+        return bool(os.read(output, _PIPE_BYTES))
     except BlockingIOError:
         return True
-    watch.output_bytes += len(data)
-    return bool(data)
 
 
 def _limit_met(
     pid: int, watch: _Watch, limits: ProgramLimits, deadline: float | None
 ) -> Outcome | None:
-    if limits.output_kib and watch.output_bytes > limits.output_kib * 1024:
-        return Outcome.FLOOD
     try:
         rss_kib = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_KIB
     except (OSError, IndexError):
@@ -234,6 +231,8 @@ def _outcome_of(signum: int, memory_evidence: bool) -> Outcome:
         return Outcome.CRASH
     if signum == signal.SIGXCPU:
         return Outcome.CPU
+    if signum == signal.SIGXFSZ:
+        return Outcome.FLOOD
     if signum == signal.SIGKILL and memory_evidence:
         return Outcome.OOM
     return Outcome.KILLED

@@ -32,6 +32,7 @@ from symfleet.engine.programs import (
     WorkerGone,
     run_program,
 )
+from symfleet.engine.reasons import OUTPUT_LIMIT
 from symfleet.errors import DataError
 from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME
 from symfleet.types import Outcome
@@ -342,8 +343,16 @@ def _done_frame(
         rss_kib_max=verdict.rss_kib_max,
         degraded=degraded,
         truncated=truncated,
-        reason=None if generated else ("degraded" if degraded else "all_unsat"),
+        reason=_reason(verdict.outcome, generated, degraded),
     )
+
+
+def _reason(outcome: Outcome, generated: int, degraded: list[str]) -> str | None:
+    if outcome is Outcome.FLOOD:
+        return OUTPUT_LIMIT  # with children, too: what comes after is unseen
+    if generated:
+        return None
+    return "degraded" if degraded else "all_unsat"
 
 
 def _adapter(kind: str, words: tuple[str, ...]) -> Adapter | None:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
-from symfleet.engine.reasons import ADVICE
+from symfleet.engine.reasons import ADVICE, OUTPUT_LIMIT
 from symfleet.ledger.plan import PENDING_COUNTED_MAX
 from symfleet.observe.report import Counters, EpochPart, Report, faults_in
 
@@ -61,9 +61,11 @@ def plain_line(report: Report) -> str:
 
 
 def advice(report: Report) -> str | None:
-    """Say what to do when nothing is found or nothing is left: the most frequent reason of empty
-    executions, or that the frontier is empty."""
+    """Say what to do when executions are cut off, nothing is found or nothing is left: the
+    most frequent reason of empty executions, or that the frontier is empty."""
     total = report.total
+    if cut_off := total.empty_executions.get(OUTPUT_LIMIT, 0):
+        return f"{cut_off} of {total.executed} executions: {ADVICE[OUTPUT_LIMIT]}"
     if report.live is not None and total.executed > 0 and not report.open_work + report.inbox:
         if report.live.watching:
             return "nothing is left: waiting for inputs (seed folders, `corpus add`), or Ctrl-C"

@@ -80,6 +80,7 @@ def done(
         (done("ok", 2), Verdict.OK, "2 new inputs from one"),
         (done("ok", 0, reason="all_unsat"), Verdict.WARNING, "all_unsat"),
         (done("ok", 0, reason="unheard_of"), Verdict.WARNING, "unheard_of"),
+        (done("flood", 2, reason="output_limit"), Verdict.WARNING, "output"),
         (done("refused", 0, opened=("/etc/x",)), Verdict.WARNING, "/etc/x"),
         ("echo '{}'; echo rubbish", Verdict.PROBLEM, "said nothing"),
         ("echo 'reads no input' >&2; exit 65", Verdict.PROBLEM, "reads no input"),

@@ -84,6 +84,14 @@ def test_silent_nothing_is_never_silent(reason: str, words: str | None) -> None:
     assert said is None if words is None else said is not None and words in said
 
 
+def test_executions_that_are_cut_off_are_said_whatever_else_was_found() -> None:
+    totals = dataclasses.replace(TOTALS, generated=5, reasons={"output_limit": 2, "all_unsat": 9})
+    said = advice(report(status(total=totals)))
+    assert said is not None
+    assert said.startswith("2 of ")
+    assert "--output-limit" in said
+
+
 def test_an_empty_frontier_is_said_while_it_runs() -> None:
     idle = status(states={})
     said = advice(report(idle, live()))
