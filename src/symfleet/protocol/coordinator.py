@@ -206,6 +206,7 @@ class Coordinator:
         """Begin a control stop (69, 70, 74): no more work, every worker is stopped and named."""
         core = self._core
         core.outbox.forget_turn()
+        core.outbox.sealed = True
         self._settlement.forget()
         core.fail(exit_code, reason)
 
@@ -219,6 +220,7 @@ class Coordinator:
             deadlines.append(self._core.now)  # answers led to operations of the next turn
         if self._core.ending is None:
             deadlines += (*self._sweeps.deadlines(), *self._vote.deadlines())
+            deadlines += self._dispatch.deadlines()
         else:
             deadlines.append(self._sweeps.silent_at)
             if self._shutdown.phase is RunPhase.RUNNING:

@@ -8,7 +8,7 @@ claim table. A suspect goes alone to a rank that has nothing else, and keeps it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from symfleet.errors import IntegrityError
@@ -100,6 +100,7 @@ class Dispatcher:
             worker.phase is WorkerPhase.JOINED
             and worker.host not in self._core.breaker.paused
             and not worker.solitary
+            and self._core.now >= worker.sends_after
         )
 
     def _places_to_come(self) -> int:
@@ -270,12 +271,22 @@ class Dispatcher:
         delivery = self._core.in_flight.get(token)
         if delivery is not None and delivery.phase in (Phase.PREPARING, Phase.DECIDING):
             self._core.in_flight.step(self._core.now, delivery, Step.SENT)
+            self._core.fleet.workers[delivery.place.rank].sends_failed = 0
 
     def send_failed(self, token: DispatchToken) -> None:
         """The send of a delivery raised: it counts as not delivered, and its token is burnt."""
-        delivery = self._core.in_flight.get(token)
+        core = self._core
+        delivery = core.in_flight.get(token)
         if delivery is not None and delivery.phase is Phase.PREPARING:
-            self._core.roll_back(delivery, Undo("send_failed", sent=False, at_head=True))
+            core.roll_back(delivery, Undo("send_failed", sent=False, at_head=True))
+            core.fleet.workers[delivery.place.rank].send_failed(core.now)
+
+    def deadlines(self) -> Iterator[float]:
+        """Return when workers that could not be reached are tried again."""
+        core = self._core
+        for worker in core.fleet.in_phase(WorkerPhase.JOINED):
+            if worker.sends_after > core.now:
+                yield worker.sends_after
 
     def lost(self, work_id: WorkId) -> None:
         """An audit says that an item in flight is not leased to us: drop it without a release."""

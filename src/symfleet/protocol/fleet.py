@@ -77,6 +77,10 @@ class WorkerPhase(enum.StrEnum):
     LOST = "lost"
 
 
+_SEND_WAIT_S: Final = 0.05
+_SEND_WAIT_MAX_S: Final = 5.0
+
+
 @dataclass(slots=True)
 class Slot:
     """One slot."""
@@ -167,6 +171,19 @@ class WorkerRecord:
     slots_lost: int = 0
     free: int = 0
     """Sum over its slots."""
+    sends_failed: int = 0
+    """Deliveries in a row that could not be sent."""
+    sends_after: float = 0.0
+    """Nothing is delivered to it before. One that cannot be reached is either lost, which is told
+    soon, or busy; to try again in each turn would keep the ledger busy with leases of nothing."""
+
+    def send_failed(self, now: float) -> None:
+        """Note that a delivery could not be sent: each wait is twice the one before."""
+        if self.sends_after > now:
+            return  # another delivery of the same turn
+        self.sends_failed += 1
+        wait_s = min(_SEND_WAIT_MAX_S, _SEND_WAIT_S * 2 ** min(self.sends_failed - 1, 16))
+        self.sends_after = now + wait_s
 
     @property
     def name(self) -> str:

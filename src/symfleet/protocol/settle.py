@@ -103,16 +103,23 @@ class Settlement:
             if not delivery.open_items:
                 core.finish_delivery(delivery)
                 continue
-            self._go_on(delivery)
+            if not self._go_on(delivery):
+                continue
             delivery.failures += 1
             if delivery.failures >= _FAILURES_MAX:
                 core.roll_back(delivery, Undo("protocol", sent=True, retry=True, reason="decision"))
 
-    def _go_on(self, delivery: Delivery) -> None:
-        """Have a delivery wait for its result again."""
+    def _go_on(self, delivery: Delivery) -> bool:
+        """Have a delivery wait for its result again; return whether it can. What was lost in this
+        very turn will not say it again: it is taken back, and the item is not to blame (J6)."""
         core = self._core
         core.in_flight.step(core.now, delivery, Step.DECISION_FAILED)
-        core.fleet.touch(core.fleet.at(delivery.place))
+        slot = core.fleet.at(delivery.place)
+        core.fleet.touch(slot)
+        if slot.phase is SlotPhase.OPEN:
+            return True
+        core.roll_back(delivery, Undo("cancelled", sent=True))
+        return False
 
     def _invalid(self, slot: Slot, delivery: Delivery, invalid: Invalid) -> None:
         """A6: undo, item to the head of pending while its token is current, slot reset.

@@ -288,9 +288,22 @@ def test_a_send_that_raises_counts_as_not_delivered() -> None:
     bench.send_fails = lambda _: False
     turn = bench.turn()
     assert release_causes(turn) == ["send_failed"]
-    (again,) = turn.works
+    (again,) = bench.turn(after_s=0.05).works
     assert again.token != first.works[0].token, "a failed send burns its token"
     assert bench.faults() == {}
+
+
+def test_a_worker_that_cannot_be_reached_is_tried_less_and_less_often() -> None:
+    bench = CoordinatorBench(knobs=Knobs(prefetch=0))
+    bench.join()
+    bench.send_fails = lambda _: True
+    tries = [len(bench.turn(bench.seed(0)).works)]
+    for _ in range(400):
+        assert bench.machine.next_deadline() is not None
+        tries.append(len(bench.turn(after_s=0.025).works))
+    assert 6 <= sum(tries) <= 8, "after 0.05, 0.1, 0.2, ... seconds in ten"
+    bench.send_fails = lambda _: False
+    assert sum(len(turn.works) for turn in bench.wait(6.0)) == 1
 
 
 @pytest.mark.parametrize("value", [True, -1, 99, "1", None, 1.0])

@@ -394,3 +394,18 @@ def test_hello_again_is_answered_again_and_changes_nothing() -> None:
     assert not turn.of(Hello)
     assert bench.machine._core.fleet.workers[1].phase is WorkerPhase.JOINED
     assert bench.faults() == {}
+
+
+@pytest.mark.guarantee("J6")
+def test_a_worker_lost_in_the_turn_whose_decisions_could_not_be_written_holds_nothing() -> None:
+    bench = CoordinatorBench(workers=2, knobs=Knobs(prefetch=0))
+    work, *_ = bench.first_work(0, 1)
+    events = [bench.result(work), RankLost(work.rank)]
+    bench.machine.begin_turn(bench.clock.monotonic(), events, drained=True)
+    bench.machine.fail(74, "disk full")
+    bench.machine.end_turn(None)
+    bench.machine.validate_state()
+    assert not bench.core.fleet.workers[work.rank].slots[0].deliveries
+    turn = bench.turn(bench.frame(StopAck(1), rank=3 - work.rank, slot=None))
+    assert turn.finish is not None
+    assert not [op for op in turn.operations if isinstance(op, (Decide, Release))]
