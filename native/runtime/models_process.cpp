@@ -197,12 +197,6 @@ SF_MODEL_API int __sf_model_raise(int Signal) {
   return raise(Signal);
 }
 
-SF_MODEL_API int __sf_model_pthread_kill(pthread_t Thread, int Signal) {
-  if (getpid() == Run)
-    noteOwnSignal(Signal);
-  return pthread_kill(Thread, Signal);
-}
-
 SF_MODEL_API int __sf_model_sigqueue(pid_t Process, int Signal, void *Value) {
   sigval Passed;
   Passed.sival_ptr = Value;

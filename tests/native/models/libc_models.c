@@ -17,7 +17,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <strings.h>
@@ -443,7 +442,6 @@ CASE(kill) { see_result(w, f(somebody(w), signal_number(w))); }
 CASE(killpg) { see_result(w, f(choose(w, 4, 3) ? getpgrp() : INT32_MAX, signal_number(w))); }
 CASE(tgkill) { see_result(w, f(somebody(w), gettid(), signal_number(w))); }
 CASE(raise) { see_result(w, f(signal_number(w))); }
-CASE(pthread_kill) { see(w, (uint64_t)f(pthread_self(), signal_number(w))); }
 CASE(sigqueue) { see_result(w, f(somebody(w), signal_number(w), (union sigval){.sival_int = 1})); }
 CASE(pidfd_open) {
   int fd = f(somebody(w), choose(w, 5, 2) ? 0 : ~0u);
