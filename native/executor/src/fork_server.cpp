@@ -102,7 +102,8 @@ ForkServer::ForkServer(TargetSpec wanted, const Limits &bounds, SharedTable &sha
                   "raise the limit of open files");
   output = FileDescriptor(ends[0]);
   outputWriter = FileDescriptor(ends[1]);
-  ::fcntl(output.get(), F_SETFL, O_NONBLOCK); // of the reader alone
+  ::fcntl(output.get(), F_SETFL, O_NONBLOCK);    // of the reader alone
+  ::fcntl(output.get(), F_SETPIPE_SZ, 16 << 16); // quicker; it works without
   adoptOrphans();
   oomKillsBefore = kernelOomKills();
   start();
@@ -259,14 +260,20 @@ void ForkServer::explainDeath(bool timedOut) {
                 "run it by hand; libraries, arguments and constructors must work here");
 }
 
-/// Take a piece of what was printed, keep its beginning and drop the rest. The
-/// target goes on, however much it prints.
-void ForkServer::drainOutput() {
+/// Take what was printed, keep its beginning and drop the rest. The target goes
+/// on, however much it prints. Answers whether there was anything.
+bool ForkServer::drainOutput() {
   constexpr size_t HeadMax = 512;
+  constexpr unsigned PiecesMax = 16;
   char buffer[1 << 16];
-  ssize_t n = ::read(output.get(), buffer, sizeof buffer);
-  if (n > 0 && outputHead.size() < HeadMax)
-    outputHead.append(buffer, std::min(size_t(n), HeadMax - outputHead.size()));
+  for (unsigned piece = 0; piece < PiecesMax; ++piece) {
+    ssize_t n = ::read(output.get(), buffer, sizeof buffer);
+    if (n <= 0)
+      return piece > 0;
+    if (outputHead.size() < HeadMax)
+      outputHead.append(buffer, std::min(size_t(n), HeadMax - outputHead.size()));
+  }
+  return true;
 }
 
 void ForkServer::stop() {
@@ -283,16 +290,21 @@ void ForkServer::stop() {
 ForkServer::Read ForkServer::readExactly(void *buffer, size_t size, int timeoutMs) {
   char *at = static_cast<char *>(buffer);
   const uint64_t deadline = monotonicUs() + uint64_t(timeoutMs) * 1000;
+  // Each line of a target that prints would wake us: it is read now and then
+  // instead, and that of a short run with a later one's.
+  constexpr int PauseMs = 1;
+  bool printing = true;
   while (size > 0) {
     uint64_t now = monotonicUs();
     if (now >= deadline)
       return Read::Timeout;
     pollfd ready[] = {{fromServer.get(), POLLIN, 0}, {output.get(), POLLIN, 0}};
-    int n = ::poll(ready, 2, int((deadline - now + 999) / 1000));
-    if (n <= 0)
+    int leftMs = int((deadline - now + 999) / 1000);
+    int n = printing ? ::poll(ready, 1, std::min(leftMs, PauseMs)) : ::poll(ready, 2, leftMs);
+    if (n < 0)
       continue;
-    if (ready[1].revents)
-      drainOutput();
+    if (n == 0 || ready[1].revents)
+      printing = drainOutput();
     if (!ready[0].revents)
       continue;
     ssize_t got = ::read(fromServer.get(), at, size);

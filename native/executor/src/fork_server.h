@@ -62,7 +62,7 @@ private:
   [[noreturn]] void become(pid_t executor, int command, int status);
   void handshake();
   [[noreturn]] void explainDeath(bool timedOut);
-  void drainOutput();
+  bool drainOutput();
 
   bool begin(sf_mode mode);
   bool attempt(sf_mode mode, bool solitary, const std::function<void()> &waiting,
