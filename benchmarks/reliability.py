@@ -51,6 +51,13 @@ def _runs_and_kills(result: Result) -> str:
     return f"{result['runs']} campaigns, {result['kills']} kills"
 
 
+def _deaths(result: Result) -> str:
+    halves = [result["processes"], *result["processes_on_a_server"]]
+    died = sum(half["deaths"] + half["deaths_in_recovery"] for half in halves if half)
+    met = result["jobs"]["met"]
+    return f"{result['labels']} points; {died:,} deaths in one process, {met} of real jobs"
+
+
 def _soaked(result: Result) -> str:
     hours = result["wall_s"] / 3600
     lost = f"{result['lost']} lost, {result['counted_twice']} counted twice"
@@ -85,10 +92,8 @@ PROGRAMMES: Final = (
         "kill-matrix",
         "kill matrix",
         "python -m benchmarks.kill_matrix",
-        lambda r: (
-            f"{r['labels']} points, {r['processes']['met']:,} deaths of processes,"
-            f" {r['jobs']['met']} of real jobs"
-        ),
+        _deaths,
+    ),
     ),
     Programme("kill-loop", "kill loop", "python -m benchmarks.kill_loop", _runs_and_kills),
     Programme(
