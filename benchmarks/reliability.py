@@ -94,7 +94,6 @@ PROGRAMMES: Final = (
         "python -m benchmarks.kill_matrix",
         _deaths,
     ),
-    ),
     Programme("kill-loop", "kill loop", "python -m benchmarks.kill_loop", _runs_and_kills),
     Programme(
         "faults",
