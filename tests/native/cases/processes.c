@@ -26,7 +26,6 @@ static const union sigval nothing;
 
 static void names(void) {
   pid_t self = getpid(), parent = getppid();
-  EXPECT(self > 1 << 22 && parent > 1 << 22); /* no kernel gives such a number to a stranger */
   EXPECT(self != parent);
   EXPECT(gettid() == self && syscall(SYS_gettid) == self && syscall(SYS_getpid) == self);
   EXPECT(syscall(SYS_getppid) == parent);
@@ -73,8 +72,7 @@ static void parent(void) {
   EXPECT(kill(-other, SIGKILL) == 0);
   EXPECT(kill(-getsid(0), SIGKILL) == 0);
   EXPECT(killpg(other, SIGKILL) == 0);
-  EXPECT(killpg(getpgid(other), SIGKILL) == 0);
-  EXPECT(kill(-1, SIGKILL) == 0);
+  EXPECT(getpgid(other) == other && getsid(0) == other);
   EXPECT(tgkill(other, other, SIGKILL) == 0);
   EXPECT(sigqueue(other, SIGKILL, nothing) == 0);
   EXPECT(syscall(SYS_kill, other, SIGKILL) == 0);
@@ -82,6 +80,33 @@ static void parent(void) {
   EXPECT(kill(other, 999) == -1 && errno == EINVAL);
   EXPECT(syscall(SYS_pidfd_open, other, 0) == -1 && errno == ESRCH);
   EXPECT(setpriority(PRIO_PROCESS, (id_t)other, 19) == -1 && errno == EPERM);
+}
+
+/* Waits until it is told, and ends with whether a signal has come. */
+static int bystander(int told, int ready) {
+  char byte;
+  sigset_t urgent, pending;
+  sigemptyset(&urgent);
+  sigaddset(&urgent, SIGURG);
+  signal(SIGURG, count); /* what is ignored is not kept */
+  sigprocmask(SIG_BLOCK, &urgent, NULL);
+  EXPECT(write(ready, "r", 1) == 1 && read(told, &byte, 1) == 1);
+  sigpending(&pending);
+  return sigismember(&pending, SIGURG);
+}
+
+/* A signal to all reaches nobody. It is one that harms nobody if it does. */
+static void everybody(void) {
+  int tell[2], hear[2], status = 0;
+  char byte;
+  EXPECT(pipe(tell) == 0 && pipe(hear) == 0);
+  pid_t pid = fork();
+  if (pid == 0)
+    _exit(bystander(tell[0], hear[1]));
+  EXPECT(read(hear[0], &byte, 1) == 1);
+  EXPECT(kill(-1, SIGURG) == 0);
+  EXPECT(write(tell[1], "t", 1) == 1);
+  EXPECT(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 static void child(void) {
@@ -121,8 +146,13 @@ static void end(const char *how, int number) {
     sigqueue(getpid(), number, nothing);
   else if (strcmp(how, "syscall") == 0)
     syscall(SYS_kill, getpid(), number);
-  else if (strcmp(how, "offspring") == 0 && fork() == 0)
-    kill(getppid(), number);
+  else if (strcmp(how, "offspring") == 0) {
+    pid_t self = getpid();
+    if (fork() == 0) {
+      EXPECT(getppid() == self);
+      kill(self, number);
+    }
+  }
   for (;;)
     pause();
 }
@@ -132,12 +162,16 @@ int main(int argc, char **argv) {
   FILE *file = fopen(argv[argc - 1], "rb");
   if (!file || fread(&first, 1, 1, file) != 1)
     return 64;
+  /* No kernel gives such a number to a stranger: else nothing here may be signalled. */
+  EXPECT(getpid() > 1 << 22 && getppid() > 1 << 22);
   if (strcmp(argv[1], "names") == 0)
     names();
   else if (strcmp(argv[1], "own") == 0)
     own();
   else if (strcmp(argv[1], "parent") == 0)
     parent();
+  else if (strcmp(argv[1], "everybody") == 0)
+    everybody();
   else if (strcmp(argv[1], "child") == 0)
     child();
   else

@@ -29,7 +29,7 @@ def ask(start: Callable[[], Any], instrumented: Compile) -> Callable[..., Any]:
     return run
 
 
-@pytest.mark.parametrize("check", ["names", "own", "parent", "child"])
+@pytest.mark.parametrize("check", ["names", "own", "parent", "everybody", "child"])
 def test_numbers_of_processes_name_the_run_and_its_children(
     ask: Callable[..., Any], check: str
 ) -> None:
