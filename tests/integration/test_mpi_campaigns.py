@@ -107,21 +107,19 @@ def test_e5_a_lease_of_an_older_epoch_is_void_whatever_its_time(make: Make, time
         assert isinstance(claimed, Claimed)
         (lease,) = claimed.leases
     set_time_of_the_only_epoch(campaign, time)
+    run(campaign.job())
     if time == "NULL":  # no launch stores that: the audit says so, and nothing depended on it
-        run(campaign.job(), 70)
         with campaign.reader() as reader:
             (finding,) = reader.audit()
         assert "opened_wall" in finding.detail
         set_time_of_the_only_epoch(campaign, "0.0", epoch=1)
-    run(campaign.job())
     status = campaign.status()
     assert status.epoch is not None
     assert status.epoch.closed_wall is not None
     assert status.epoch.closed_wall - status.epoch.opened_wall < 5
     assert status.epoch.reason == "quiescent"
-    with campaign.reader() as reader:
-        assert reader.epochs()[1].leases_recovered == 1
-    assert status.total.executed == 1
+    assert status.epoch.leases_recovered == 1
+    assert status.this_epoch.executed == 1
     assert campaign.runs() == [input_id_of(b"leased")]
     with campaign.owned() as opened:
         opened.ledger.open_epoch(epoch_request())

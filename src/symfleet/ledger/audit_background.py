@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -47,6 +48,7 @@ HURRY_S: Final = 0.2
 PAGES_INLINE_ROWS_MAX: Final = 20_000
 """Up to so many rows the pages are checked in one slice of some tenths of a second at most."""
 _NICEST: Final = 19
+_MISSING_TIME: Final = re.compile(r"NULL value in epochs\.(opened|closed)_wall")
 
 _SLICE_ROWS: Final = 32
 """Rows of a slice that holds inputs or decisions, with all their children."""
@@ -87,7 +89,7 @@ def row_slices(connection: Database, campaign: CampaignId, bounds: Bounds) -> Sl
 def page_slices(path: Path, connection: Database, rows: int) -> Slices:
     """Check the database's own structure: at once, or in a thread while slices are empty."""
     if rows <= PAGES_INLINE_ROWS_MAX:
-        yield list(audit_pages(connection))
+        yield _damage(audit_pages(connection))
         return
     check = _PageCheck(path)
     check.start()
@@ -96,7 +98,13 @@ def page_slices(path: Path, connection: Database, rows: int) -> Slices:
             yield ()
     finally:
         check.give_up()
-    yield check.found
+    yield _damage(check.found)
+
+
+def _damage(findings: Iterable[Finding]) -> list[Finding]:
+    """Return what a campaign cannot go on from. A time of an epoch that is missing decides nothing
+    (L4): `symfleet verify` names it, and no launch ends for it."""
+    return [finding for finding in findings if not _MISSING_TIME.search(finding.detail)]
 
 
 class _PageCheck(threading.Thread):

@@ -400,8 +400,8 @@ def test_hello_again_is_answered_again_and_changes_nothing() -> None:
 def test_a_worker_lost_in_the_turn_whose_decisions_could_not_be_written_holds_nothing() -> None:
     bench = CoordinatorBench(workers=2, knobs=Knobs(prefetch=0))
     work, *_ = bench.first_work(0, 1)
-    events = [bench.result(work), RankLost(work.rank)]
-    bench.machine.begin_turn(bench.clock.monotonic(), events, drained=True)
+    now = bench.clock.monotonic()
+    bench.machine.begin_turn(now, [bench.result(work), RankLost(work.rank)], drained=True)
     bench.machine.fail(74, "disk full")
     bench.machine.end_turn(None)
     bench.machine.validate_state()
