@@ -22,7 +22,8 @@ def ask(start: Callable[[], Any], instrumented: Compile) -> Callable[..., Any]:
 
     def run(*words: str) -> Any:
         executor = start()
-        ready = executor.hello([str(instrumented(PROGRAM, "-O1")), *words, "@@"])
+        command = [str(instrumented(PROGRAM, "-O1")), *words, "@@"]
+        ready = executor.hello(command, wall_ms=20_000)  # a busy machine may be slow
         assert isinstance(ready, frames.Ready), ready
         return executor.run(b"a")
 
