@@ -194,7 +194,9 @@ void ForkServer::become(pid_t executor, int command, int status) {
                ::dup2(status, base + 1) == base + 1 &&
                ::dup2(table.descriptor(), base + 2) == base + 2;
   limitResource(RLIMIT_NOFILE, files);
-  ::signal(SIGPIPE, SIG_DFL);
+  // What a run does must not depend on who started us: nohup leaves SIGHUP ignored.
+  for (int number = 1; number < NSIG; ++number)
+    ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -16,6 +16,7 @@ code between fork and exec makes two system calls and allocates nothing that mat
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -108,6 +109,15 @@ class ChildLimits:
     """Size of a file that it writes; pipes have none."""
 
 
+def reset_signals() -> None:
+    """Between fork and exec: leave no signal ignored or blocked. What a target does must not depend
+    on who started us: `nohup` ignores SIGHUP, and that is inherited."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with contextlib.suppress(OSError, ValueError):  # those that the C library keeps
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
 def start_child(
     argv: Sequence[str],
     *,
@@ -117,15 +127,19 @@ def start_child(
     env: Mapping[str, str] | None = None,
     limits: ChildLimits | None = None,
     controlling_terminal: bool = False,
+    is_target: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start a program as leader of its own session; it dies with the calling thread.
 
     `controlling_terminal`: standard input is a terminal that becomes the session's own.
+    `is_target`: it is, or runs, what is explored; it inherits no treatment of signals.
     Core dumps are off. Raises OSError when the program cannot be started."""
     parent = os.getpid()
     bounds = limits or ChildLimits()
 
     def before_exec() -> None:
+        if is_target:
+            reset_signals()
         die_with_parent(parent)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if controlling_terminal:

@@ -156,6 +156,7 @@ def _start(
                 cpu_s=-(-limits.cpu_ms // 1000) or None,
                 file_kib=limits.output_kib or None,
             ),
+            is_target=True,
         )
 
 

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from symfleet.corpus.layout import Reproduction, command_line
+from symfleet.engine.processes import reset_signals
 from symfleet.errors import HostError
 from symfleet.types import Outcome
 
@@ -66,6 +67,7 @@ def replay(
 
 
 def _limit() -> None:
+    reset_signals()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES_MAX, _FILE_BYTES_MAX))
 

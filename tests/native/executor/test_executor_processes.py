@@ -57,6 +57,18 @@ def test_every_signal_that_asks_for_an_end_is_one(ask: Callable[..., Any], signu
     assert (done.outcome, done.signal) == ("ok", signum)
 
 
+@pytest.mark.parametrize("signum", [1, 2, 3, 15])
+def test_a_signal_is_one_although_whoever_started_us_ignores_it(
+    ask: Callable[..., Any], signum: int
+) -> None:
+    before = signal.signal(signum, signal.SIG_IGN)  # as nohup does with the first
+    try:
+        done = ask("raise", str(signum)).done
+    finally:
+        signal.signal(signum, before)
+    assert (done.outcome, done.signal) == ("ok", signum)
+
+
 @pytest.mark.parametrize("signum", [4, 6, 7, 8, 11])
 def test_a_signal_of_a_fault_is_a_crash_whoever_sends_it(
     ask: Callable[..., Any], signum: int

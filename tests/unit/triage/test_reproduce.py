@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from symfleet.corpus.layout import Reproduction
+from symfleet.engine.processes import start_child
 from symfleet.errors import HostError
 from symfleet.triage.reproduce import replay
 from symfleet.types import Outcome
@@ -28,6 +30,20 @@ def test_a_signal_is_a_crash(tmp_path: Path) -> None:
     target = script(tmp_path, "kill -SEGV $$")
     again = replay(Reproduction((target,), "stdin"), b"", 10.0, ENVIRONMENT)
     assert (again.outcome, again.signal) == (Outcome.CRASH, signal.SIGSEGV)
+
+
+def test_a_signal_is_one_although_nohup_ignores_it(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        target = script(tmp_path, "kill -HUP $$; exit 3")
+        again = replay(Reproduction((target,), "stdin"), b"", 10.0, ENVIRONMENT)
+        command = ["/bin/sh", "-c", "kill -HUP $$; exit 3"]
+        nowhere = subprocess.DEVNULL
+        child = start_child(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, is_target=True)
+        assert child.wait(10) == -signal.SIGHUP
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert again.signal == signal.SIGHUP
 
 
 def test_the_input_comes_by_file_or_by_standard_input(tmp_path: Path) -> None:
