@@ -13,6 +13,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
+import os
+import random
+import socket
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -25,7 +28,8 @@ from symfleet.errors import DataError
 from symfleet.protocol.events import FrameReceived, RankLost
 from symfleet.protocol.operations import EpochOpening
 from symfleet.protocol.pieces import PIECE_BYTES_MAX, split
-from symfleet.protocol.setup import Knobs, Peer
+from symfleet.protocol.setup import Knobs, Peer, WorkerSetup
+from symfleet.runtime.identity import new_incarnation, python_version, version
 from symfleet.runtime.layout import ROOT_RANK
 from symfleet.runtime.pace import Pace
 from symfleet.runtime.places import Folders
@@ -51,6 +55,24 @@ class Introduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
     knobs: Knobs
     folders: Folders
     output: Output
+
+    def setup(self, rank: int, draw: random.Random) -> WorkerSetup:
+        """Return what the machine of this worker is made from."""
+        return WorkerSetup(
+            campaign=self.campaign,
+            epoch=self.epoch,
+            rank=rank,
+            coordinator=self.coordinator,
+            root=ROOT_RANK,
+            incarnation=new_incarnation(),
+            slots=self.slots,
+            version=version(),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            python=python_version(),
+            random=draw,
+            knobs=self.knobs,
+        )
 
 
 class Nomination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):

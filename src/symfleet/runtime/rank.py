@@ -32,8 +32,6 @@ from symfleet.config.environment import (
 )
 from symfleet.engine import processes
 from symfleet.errors import ExitCode, SymfleetError, UserError
-from symfleet.protocol.setup import WorkerSetup
-from symfleet.runtime.identity import new_incarnation, python_version, version
 from symfleet.runtime.layout import ROOT_RANK
 from symfleet.runtime.plan import (
     OUTCOME,
@@ -205,24 +203,7 @@ def _be_worker(introduction: Introduction, transport: MpiTransport, clock: Clock
     from symfleet.runtime.places import rank_places
     from symfleet.runtime.worker_loop import WorkerLoop, start_clients
 
-    machine = Worker(
-        WorkerSetup(
-            campaign=introduction.campaign,
-            epoch=introduction.epoch,
-            rank=transport.rank,
-            coordinator=introduction.coordinator,
-            root=ROOT_RANK,
-            incarnation=new_incarnation(),
-            slots=introduction.slots,
-            version=version(),
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            python=python_version(),
-            random=random.SystemRandom(),
-            knobs=introduction.knobs,
-        ),
-        clock.monotonic(),
-    )
+    machine = Worker(introduction.setup(transport.rank, random.SystemRandom()), clock.monotonic())
     with rank_places(introduction.folders) as places:
         name = f"worker-{transport.rank}"
         loop = WorkerLoop(

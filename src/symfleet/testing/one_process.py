@@ -11,9 +11,7 @@ has nothing durable, may die alone, too: as an exception that nobody catches.
 
 from __future__ import annotations
 
-import os
 import random
-import socket
 import threading
 import traceback
 from collections.abc import Callable
@@ -22,9 +20,7 @@ from typing import Final
 
 from symfleet.errors import InternalError
 from symfleet.protocol.events import Finish
-from symfleet.protocol.setup import WorkerSetup
 from symfleet.protocol.worker import Worker
-from symfleet.runtime.identity import new_incarnation, python_version, version
 from symfleet.runtime.introduction import (
     Dismissal,
     Introduction,
@@ -194,24 +190,7 @@ class Job:
         return RankPlaces(Path(self._plan.config.output.out_dir), run_dir / "work")
 
     def _work(self, introduction: Introduction, transport: Transport) -> None:
-        machine = Worker(
-            WorkerSetup(
-                campaign=introduction.campaign,
-                epoch=introduction.epoch,
-                rank=transport.rank,
-                coordinator=introduction.coordinator,
-                root=ROOT_RANK,
-                incarnation=new_incarnation(),
-                slots=introduction.slots,
-                version=version(),
-                host=socket.gethostname(),
-                pid=os.getpid(),
-                python=python_version(),
-                random=self._draw,
-                knobs=introduction.knobs,
-            ),
-            self.stage.monotonic(),
-        )
+        machine = Worker(introduction.setup(transport.rank, self._draw), self.stage.monotonic())
         out = self._places.out
         name = f"worker-{transport.rank}"
         WorkerLoop(
