@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import socket
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +35,8 @@ from symfleet.testing.ledgers import (
     decision,
     epoch_request,
 )
-from symfleet.testing.postgres_cluster import USER, Cluster
+from symfleet.testing.postgres_cluster import Cluster
+from symfleet.testing.postgres_proxy import Proxy
 from symfleet.types import CampaignId, WorkState
 
 REQUEST = opener.OwnerRequest("here", 4711, lock_wait_s=0.1)
@@ -134,69 +133,11 @@ def test_a_server_that_crashes_inside_a_turn_is_waited_for(
         assert seen[0] >= 2
 
 
-class Cutter:
-    """A unix socket before a server's, that swallows the answer to one COMMIT and hangs up."""
-
-    _COMMITTED = b"COMMIT\0"
-
-    def __init__(self, folder: Path, cluster: Cluster) -> None:
-        self.folder = folder
-        self.is_armed = False
-        self.cuts = 0
-        self._server = cluster.folder / _SOCKET
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(folder / _SOCKET))
-        self._listener.listen()
-        self._sockets: list[socket.socket] = []
-        self._threads = [threading.Thread(target=self._accept, daemon=True)]
-        self._threads[0].start()
-
-    @property
-    def url(self) -> str:
-        return f"postgresql://{USER}@/postgres?host={self.folder}"
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            server = socket.socket(socket.AF_UNIX)
-            self._sockets += [client, server]
-            server.connect(str(self._server))
-            for source, sink, answers in ((client, server, False), (server, client, True)):
-                thread = threading.Thread(
-                    target=self._forward, args=(source, sink, answers), daemon=True
-                )
-                self._threads.append(thread)
-                thread.start()
-
-    def _forward(self, source: socket.socket, sink: socket.socket, answers: bool) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 16):
-                if answers and self.is_armed and self._COMMITTED in data:
-                    self.is_armed = False
-                    self.cuts += 1
-                    break
-                sink.sendall(data)
-        for end in (source, sink):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for thread in self._threads:
-            thread.join(10)
-        for end in self._sockets:
-            end.close()
-
-
 @pytest.fixture
-def cutter(postgres: Cluster) -> Iterator[Cutter]:
+def cutter(postgres: Cluster) -> Iterator[Proxy]:
     folder = postgres.folder / f"cut-{secrets.token_hex(4)}"
     folder.mkdir()
-    cutter = Cutter(folder, postgres)
+    cutter = Proxy(folder, postgres)
     yield cutter
     cutter.close()
     shutil.rmtree(folder)
@@ -204,11 +145,11 @@ def cutter(postgres: Cluster) -> Iterator[Cutter]:
 
 @pytest.mark.guarantee("C7")
 def test_a_commit_whose_answer_is_lost_counts_once(
-    tmp_path: Path, cutter: Cutter, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cutter: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with campaign(tmp_path, cutter.url) as (ledger, lease):
         seen = before_commit(monkeypatch, ledger, 0, lambda: None)
-        cutter.is_armed = True
+        cutter.swallows_commit = True
         (answer,) = ledger.run([decision(lease, [child(b"kid", 8)])]).answers
         assert isinstance(answer, Decided)
         assert (answer.disposition, answer.decision) == ("completed", 1)
@@ -221,12 +162,12 @@ def test_a_commit_whose_answer_is_lost_counts_once(
 
 @pytest.mark.guarantee("L6")
 def test_an_epoch_whose_commit_is_never_answered_is_opened_once(
-    tmp_path: Path, cutter: Cutter
+    tmp_path: Path, cutter: Proxy
 ) -> None:
     with campaign(tmp_path, cutter.url) as (ledger, _):
         ledger.abandon()
         again = postgres_opener.open_owner(tmp_path, REQUEST, SystemClock())
-        cutter.is_armed = True
+        cutter.swallows_commit = True
         opened = again.open_epoch(epoch_request(8))
         assert (opened.epoch, opened.leases_recovered, cutter.cuts) == (2, 1, 1)
         assert [row.epoch for row in again.epochs()] == [1, 2]
