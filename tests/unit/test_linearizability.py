@@ -25,7 +25,13 @@ from symfleet.testing.linearizability.history import (
     seen_at_the_end,
 )
 from symfleet.testing.linearizability.records import asked_of, told_of
-from symfleet.testing.linearizability.search import Event, Meaning, contradiction, explained
+from symfleet.testing.linearizability.search import (
+    Event,
+    Meaning,
+    UndecidedError,
+    contradiction,
+    explained,
+)
 from symfleet.testing.linearizability.workload import Board, Workload
 from symfleet.types import Keep, SinkKind
 
@@ -40,7 +46,11 @@ def register(state: int, action: tuple[str, int], answer: int | None) -> int | N
     return state if answer in {None, state} else None
 
 
-REGISTER = Meaning(0, register)
+def reads(action: tuple[str, int], answer: int | None) -> bool:
+    return action[0] == "read"
+
+
+REGISTER = Meaning(0, register, reads)
 
 
 def write(called: int, answered: int | None, value: int) -> Event:
@@ -71,6 +81,19 @@ def read(called: int, answered: int | None, value: int) -> Event:
 def test_a_register_is_explained_or_not(events: list[Event], possible: bool) -> None:
     assert explained(events, REGISTER) is possible
     assert (contradiction(events, REGISTER) == []) is possible
+
+
+@pytest.mark.parametrize("last", [7, 999])
+def test_answers_that_change_nothing_do_not_multiply_what_is_looked_at(last: int) -> None:
+    together = [read(0, 100, 0) for _ in range(30)] + [write(50, 150, 7)]
+    assert explained([*together, read(200, 201, last)], REGISTER, 1_000) == (last == 7)
+
+
+def test_a_search_that_gives_up_names_what_would_come_next() -> None:
+    writes = [write(0, 100, value) for value in range(1, 30)]
+    with pytest.raises(UndecidedError) as caught:
+        explained([*writes, read(200, 201, 999)], REGISTER, 1_000)
+    assert caught.value.next_ones
 
 
 def test_a_contradiction_holds_no_answer_that_it_does_not_need() -> None:

@@ -40,22 +40,24 @@ def judge(found: Records, seen: Seen) -> Verdict:
             break
         try:
             answers = contradiction(history.events, history.meaning)
-        except UndecidedError:
-            verdict.violations.append(f"{history.name}: too many orders to look at")
+        except UndecidedError as error:
+            contradictions += 1
+            lines = told("too many orders to look at; furthest before", error.next_ones)
+            verdict.violations.append(f"{history.name}: {lines}")
             continue
         if answers:
             contradictions += 1
-            verdict.violations.append(f"{history.name}: {told(answers)}")
+            lines = told("these answers cannot all be true", answers)
+            verdict.violations.append(f"{history.name}: {lines}")
     return verdict
 
 
-def told(answers: Sequence[Event]) -> str:
-    """Return a contradiction for people: answers that cannot all be true, times in microseconds
-    from the first call."""
+def told(what: str, answers: Sequence[Event]) -> str:
+    """Return a finding for people, with its answers: times in microseconds from the first call."""
     start = answers[0].called
     lines = [
         f"  {(one.called - start) // 1000:>9} .. {(one.until - start) // 1000:>9} us"
         f"  {one.by}: {one.action} -> {one.answer}"
         for one in answers
     ]
-    return "\n".join(["these answers cannot all be true", *lines])
+    return "\n".join([what, *lines])

@@ -154,7 +154,9 @@ class Objects:
         """Yield all objects."""
         for state, group in self._groups.items():
             yield self._history(state, group)
-        yield History("the sink", self._sink, Meaning(model.Sink(), model.step_sink))
+        yield History(
+            "the sink", self._sink, Meaning(model.Sink(), model.step_sink, model.only_looks)
+        )
 
     # ---- sorting --------------------------------------------------------------------------------
 
@@ -268,7 +270,7 @@ class Objects:
         events += self._claims_nobody_heard_of(group, events[0].called)
         initial, of_all = self._epochs_of(events[0].called)
         works = (model.Work(),) * len(group.works)
-        meaning = Meaning(initial._replace(works=works), model.step)
+        meaning = Meaning(initial._replace(works=works), model.step, model.only_looks)
         return History(f"work of state {state}", [*events, *of_all], meaning)
 
     def _claims_nobody_heard_of(self, group: _Group, born: int) -> Iterator[Event]:

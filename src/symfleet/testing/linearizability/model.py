@@ -128,6 +128,21 @@ class Look(NamedTuple):
 Action = Appear | Lease | GiveBack | PutOff | Accuse | Conclude | Begin | GiveUp | Rest | Look
 
 
+def only_looks(action: object, answer: object) -> bool:
+    """Return whether an action that is answered so can have changed nothing."""
+    match action:
+        case Look():
+            return True
+        case Appear():
+            return answer in {False, REFUSED}
+        case GiveBack() | PutOff() | Accuse() | Conclude():
+            return isinstance(answer, tuple) and answer[0] in {False, "stale"}
+        case Move():
+            return answer in {"stale", "already"}
+        case _:
+            return False
+
+
 def step(  # noqa: PLR0911 - one case for each action
     state: Group, action: Action, answer: object
 ) -> Group | None:
