@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from symfleet.config.model import (
-    Advanced,
-    CampaignConfig,
-    Output,
-    Resources,
-    Stop,
-    Target,
-)
 from symfleet.runtime.stores import open_reader
 from symfleet.testing.jobs import Job, Role
 from symfleet.testing.kill_loop import Facts, KillLoop, RunReport, collect_facts
+from symfleet.testing.own_engine import compile_target, exhaustive_job
 from symfleet.testing.programs import ProgramCampaign, well_status
 
 TREE = Path(__file__).resolve().parent.parent / "programs" / "tree.py"
@@ -125,32 +116,15 @@ def assert_no_trace(report: RunReport, expected: Facts, kills: int, job: Job) ->
     assert report.facts.poisoned == 0, story
 
 
-def exhaustible(folder: Path, target: Path) -> Job:
-    """A campaign of our own engine on a program of 125 paths."""
-    folder.mkdir()
-    config = CampaignConfig(
-        target=Target(argv=(str(target), "@@"), seed_paths=(str(EXAMPLE / "seeds"),), keep="all"),
-        resources=Resources(jobs=2),
-        stop=Stop(until_quiescent=True),
-        output=Output(out_dir=str(folder / "out"), screen="none"),
-        advanced=Advanced(idle_window_s=0.1),
-    )
-    (folder / "tmp").mkdir()
-    return Job(config, folder, env={"TMPDIR": str(folder / "tmp")})
-
-
 @pytest.mark.guarantee("C1")
 @pytest.mark.guarantee("C7")
 def test_kills_leave_no_trace_in_a_campaign_of_our_own_engine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "exhaustible"
-    compiler = [str(Path(sys.executable).with_name("symfleet")), "cc"]
-    subprocess.run(
-        [*compiler, "-O1", EXAMPLE / "exhaustible.c", "-o", target], check=True, timeout=60
-    )
-    calm = exhaustible(tmp_path / "calm", target)
-    job = exhaustible(tmp_path / "killed", target)
+    compile_target(EXAMPLE / "exhaustible.c", target)
+    calm = exhaustive_job(tmp_path / "calm", target, EXAMPLE / "seeds", slots=2)
+    job = exhaustive_job(tmp_path / "killed", target, EXAMPLE / "seeds", slots=2)
     try:
         assert calm.run(120) == 0, calm.story.read_text()
         executed = well_status(calm.out).total.executed
