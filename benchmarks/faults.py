@@ -3,8 +3,8 @@
 Each run takes the next layout (2, 3, 4 coordinators; SQLite through the root, PostgreSQL through
 the root and over own connections; as many hosts as coordinators where a whole host is struck) with
 the next fault that it can meet, at an instant drawn from the seed, and is compared with what one
-undisturbed worker explores (see symfleet.testing.layout_faults). The result is a dated file in
-benchmarks/results; the exit code is 1 when anything differs.
+undisturbed worker explores (see symfleet.testing.kills.layout_faults). The result is a dated file
+in benchmarks/results; the exit code is 1 when anything differs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from symfleet.testing.host_faults import strike_host
-from symfleet.testing.kill_loop import Facts
-from symfleet.testing.layout_faults import Exploration, Layout, Store, disturb, layouts, wrong
-from symfleet.testing.namespaces import why_not
-from symfleet.testing.postgres_cluster import Cluster, programs
+from symfleet.testing.hosts.faults import strike_host
+from symfleet.testing.hosts.namespaces import why_not
+from symfleet.testing.kills.layout_faults import Exploration, Layout, Store, disturb, layouts, wrong
+from symfleet.testing.kills.loop import Facts
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 TREE = ROOT / "tests" / "programs" / "tree.py"

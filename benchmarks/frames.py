@@ -27,10 +27,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from symfleet.testing.executor_fuzz import garbage_to_executor, garbage_to_worker
-from symfleet.testing.frame_fuzz import TARGETS, Storm
-from symfleet.testing.frame_fuzz_coordinators import CoordinatorTarget
-from symfleet.testing.frame_fuzz_target import Report
+from symfleet.testing.frames.coordinators import CoordinatorTarget
+from symfleet.testing.frames.executor import garbage_to_executor, garbage_to_worker
+from symfleet.testing.frames.fuzz import TARGETS, Storm
+from symfleet.testing.frames.target import Report
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = ROOT / "benchmarks" / "results"

@@ -2,7 +2,7 @@
 
 For each engine (a program that logs each of its runs, and our own) and each number of slots and
 coordinators one undisturbed run and `--runs` disturbed ones; every disturbed run is compared with
-the first undisturbed one of its engine (see symfleet.testing.kill_loop). Our own engine runs a
+the first undisturbed one of its engine (see symfleet.testing.kills.loop). Our own engine runs a
 target several times for one item, so that only the program's log shows whether a decided item was
 run again. The result is a dated file in benchmarks/results; the exit code is 1 when anything
 differs.
@@ -24,7 +24,7 @@ from typing import Any
 
 from symfleet.runtime.stores import open_reader
 from symfleet.testing.jobs import Job
-from symfleet.testing.kill_loop import Facts, KillLoop, RunReport, collect_facts
+from symfleet.testing.kills.loop import Facts, KillLoop, RunReport, collect_facts
 from symfleet.testing.own_engine import compile_target, exhaustive_job
 from symfleet.testing.programs import ProgramCampaign, well_status
 

@@ -1,6 +1,7 @@
 """The whole kill matrix: `python -m benchmarks.kill_matrix`.
 
-Two halves, whose implementations are symfleet.testing.kill_matrix and symfleet.testing.mpi_kills:
+Two halves, whose implementations are symfleet.testing.kills.matrix and
+symfleet.testing.kills.mpi_kills:
 
 * processes: every crash point of every role, its first three occurrences, each with a death at
   every point of the recovery (`--processes turn`: one occurrence and one of these deaths each),
@@ -27,11 +28,12 @@ from pathlib import Path
 from typing import Any
 
 from symfleet import crash
-from symfleet.testing import kill_matrix, memory_limit
-from symfleet.testing.layout_faults import Exploration
-from symfleet.testing.mpi_cases import Case, double_cases, point_cases, shuffled, strike_cases
-from symfleet.testing.mpi_kills import NODES, run_cases
-from symfleet.testing.postgres_cluster import Cluster, programs
+from symfleet.testing import memory_limit
+from symfleet.testing.kills import matrix as kill_matrix
+from symfleet.testing.kills.layout_faults import Exploration
+from symfleet.testing.kills.mpi_cases import Case, double_cases, point_cases, shuffled, strike_cases
+from symfleet.testing.kills.mpi_kills import NODES, run_cases
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 TREE = ROOT / "tests" / "programs" / "tree.py"

@@ -38,7 +38,7 @@ from symfleet.ledger.row_reading import RowReading
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.protocol.operations import Admit, Claim, Claimed, Decide, Decided, Lease, Release
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
-from symfleet.testing.postgres_cluster import Cluster, programs
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
 from symfleet.types import CampaignId, Keep, WorkState
 
 BATCH = 64

@@ -23,7 +23,7 @@ from typing import Any
 
 from symfleet.corpus.durable import write_file
 from symfleet.testing.linearizability.run import SEGMENT_OPERATIONS, STORES, Report, history
-from symfleet.testing.postgres_cluster import Cluster, programs
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,8 +1,8 @@
 """Strikes on PostgreSQL writers in full: `python -m benchmarks.postgres_strikes [--strikes 500]`.
 
-See `symfleet.testing.postgres_strikes`. Campaigns of 100 strikes each, on one private server. The
-result is a dated file in benchmarks/results; the exit code is 1 when a turn was lost or counted
-twice.
+See `symfleet.testing.stores.postgres_strikes`. Campaigns of 100 strikes each, on one private
+server. The result is a dated file in benchmarks/results; the exit code is 1 when a turn was lost or
+counted twice.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from symfleet.testing.postgres_cluster import Cluster, programs
-from symfleet.testing.postgres_strikes import Report, run
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
+from symfleet.testing.stores.postgres_strikes import Report, run
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_A_CAMPAIGN = 100

@@ -20,11 +20,11 @@ from symfleet.protocol.turns import (
     encode_operations,
 )
 from symfleet.testing.ledgers import admission, child, decision, epoch_request, packed
-from symfleet.testing.postgres_cluster import Cluster, programs
 from symfleet.testing.scale.coordinators import store_vector
 from symfleet.testing.scale.costs import STORE_TERMS
 from symfleet.testing.scale.fitting import Fitted, Sample, fit, fitted, quiet
 from symfleet.testing.scale.workload import EDGES, INPUT_BYTES
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
 from symfleet.types import Keep
 
 

@@ -1,10 +1,11 @@
 """Simulated campaigns by the hundred thousand: `python -m benchmarks.simulation --seeds 200000`.
 
 Seeds go on where the last run stopped, whichever day that was, so that many runs add up; each seed
-has its own shape and faults (see symfleet.testing.simulation). Progress is written to standard
-error, and into the day's file in benchmarks/results as it goes: a run that is stopped (Ctrl-C, or
-`--seconds`) or killed has counted what it has done, and the next one goes on from there. Broken
-rules are listed with the command that replays them; the exit code is 1 when there are any.
+has its own shape and faults (see symfleet.testing.simulation.campaign). Progress is written to
+standard error, and into the day's file in benchmarks/results as it goes: a run that is stopped
+(Ctrl-C, or `--seconds`) or killed has counted what it has done, and the next one goes on from
+there. Broken rules are listed with the command that replays them; the exit code is 1 when there are
+any.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from symfleet.testing.simulate import told
-from symfleet.testing.simulated_runs import Summary, run_many
+from symfleet.testing.simulation.runs import Summary, run_many
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

@@ -1,9 +1,9 @@
 """The soak: `python -m benchmarks.soak [--minutes 30] [--every 2] [--coordinators 2]`.
 
-Explores one finite program after another on real MPI while a random process of the job is killed
-or stopped, again and again, and compares each with a run that nobody disturbed (see
-symfleet.testing.soak). The result is a dated file in benchmarks/results; the exit code is 1 when
-anything is wrong. Then the soak's folder is kept: it holds the story of all faults
+Explores one finite program after another on real MPI while a random process of the job is killed or
+stopped, again and again, and compares each with a run that nobody disturbed (see
+symfleet.testing.soak.session). The result is a dated file in benchmarks/results; the exit code is 1
+when anything is wrong. Then the soak's folder is kept: it holds the story of all faults
 (faults.jsonl), what was seen of each process (lives.jsonl), the campaign and its logs. A soak that
 was cut off goes on when it is started again with the same words and its folder.
 """
@@ -25,11 +25,11 @@ from typing import Any
 
 import msgspec
 
-from symfleet.testing.layout_faults import end_session
-from symfleet.testing.postgres_cluster import Cluster, programs
-from symfleet.testing.soak import Soak, SoakPlan
-from symfleet.testing.soak_graph import Graph
-from symfleet.testing.soak_record import SoakRecord
+from symfleet.testing.kills.layout_faults import end_session
+from symfleet.testing.soak.graph import Graph
+from symfleet.testing.soak.record import SoakRecord
+from symfleet.testing.soak.session import Soak, SoakPlan
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "tests" / "programs" / "graph.sh"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from symfleet.testing.postgres_cluster import Cluster, programs
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

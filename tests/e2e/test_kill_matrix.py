@@ -20,19 +20,19 @@ import pytest
 from symfleet import crash
 from symfleet.corpus.admission import admission_of
 from symfleet.protocol.operations import Admit, Claim, Claimed, CountFaults
-from symfleet.testing import ledger_damage
-from symfleet.testing.kill_loop import collect_facts
-from symfleet.testing.ledgers import decision, epoch_request
-from symfleet.testing.mpi_cases import (
+from symfleet.testing.kills.loop import collect_facts
+from symfleet.testing.kills.mpi_cases import (
     Case,
     double_cases,
     point_cases,
     shuffled,
     strike_cases,
 )
-from symfleet.testing.mpi_kills import Chain, Outcome, run_cases
-from symfleet.testing.mpi_points import LAUNCHER, ROOT, Death, Way
-from symfleet.testing.rotation import turn_of, window
+from symfleet.testing.kills.mpi_kills import Chain, Outcome, run_cases
+from symfleet.testing.kills.mpi_points import LAUNCHER, ROOT, Death, Way
+from symfleet.testing.kills.rotation import turn_of, window
+from symfleet.testing.ledgers import decision, epoch_request
+from symfleet.testing.stores import ledger_damage
 from symfleet.types import Keep
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -84,7 +84,7 @@ def test_real_jobs_may_die_at_the_points_and_by_the_strikes_of_this_turn(
 def test_every_crash_point_is_passed(jobs: Outcome) -> None:
     """By the matrix at process level, where there is a case for each, or by a real job."""
     done = subprocess.run(
-        [sys.executable, "-m", "symfleet.testing.kill_matrix", "--count"],
+        [sys.executable, "-m", "symfleet.testing.kills.matrix", "--count"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         timeout=120,

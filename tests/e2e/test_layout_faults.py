@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.testing.kill_loop import Facts
-from symfleet.testing.layout_faults import Exploration, Fault, Layout, Store, disturb, wrong
-from symfleet.testing.postgres_cluster import Cluster
+from symfleet.testing.kills.layout_faults import Exploration, Fault, Layout, Store, disturb, wrong
+from symfleet.testing.kills.loop import Facts
+from symfleet.testing.stores.postgres_cluster import Cluster
 
 TREE = Path(__file__).resolve().parent.parent / "programs" / "tree.py"
 SMALL = Exploration(TREE, nodes=45, wall_s=1.5)

@@ -26,9 +26,9 @@ import pytest
 from symfleet.ledger import opener
 from symfleet.ledger.contract import EpochRequest
 from symfleet.protocol.operations import Blame, Claim, Claimed
-from symfleet.testing.ledger_damage import flip_byte, unguarded
 from symfleet.testing.ledgers import ManualClock, campaign_row, epoch_request
 from symfleet.testing.small_disk import SmallDisk
+from symfleet.testing.stores.ledger_damage import flip_byte, unguarded
 from symfleet.types import Incarnation
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ import msgspec
 import pytest
 
 from symfleet.testing.jobs import descendants, status_of, until
-from symfleet.testing.soak import Soak, SoakPlan
-from symfleet.testing.soak_campaign import SoakCampaign
-from symfleet.testing.soak_faults import Pack
-from symfleet.testing.soak_graph import Graph, RunLog, input_of
-from symfleet.testing.soak_oracle import Harm
-from symfleet.testing.soak_record import Recorder, Story
-from symfleet.testing.soak_strikes import Striker
+from symfleet.testing.soak.campaign import SoakCampaign
+from symfleet.testing.soak.faults import Pack
+from symfleet.testing.soak.graph import Graph, RunLog, input_of
+from symfleet.testing.soak.oracle import Harm
+from symfleet.testing.soak.record import Recorder, Story
+from symfleet.testing.soak.session import Soak, SoakPlan
+from symfleet.testing.soak.strikes import Striker
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests" / "programs" / "graph.sh"

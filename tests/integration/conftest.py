@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.postgres_cluster import Cluster
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 

@@ -24,7 +24,6 @@ from symfleet.protocol.operations import (
     SetSource,
 )
 from symfleet.testing.jobs import Role, until
-from symfleet.testing.ledger_damage import flip_byte, unguarded
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,
@@ -34,6 +33,7 @@ from symfleet.testing.ledgers import (
     epoch_request,
 )
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.ledger_damage import flip_byte, unguarded
 from symfleet.types import Keep, WorkState
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "none.py"

@@ -26,8 +26,8 @@ from symfleet.ledger.statements import migrations
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.testing.jobs import Role
 from symfleet.testing.ledgers import campaign_row
-from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import input_id_of
 
 REQUEST = opener.OwnerRequest("here", os.getpid(), reserve_bytes=0)

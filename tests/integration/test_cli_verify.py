@@ -18,9 +18,9 @@ from symfleet.errors import ExitCode
 from symfleet.ledger import opener
 from symfleet.protocol.operations import StoreInputs
 from symfleet.runtime.campaign_lock import CampaignLock
-from symfleet.testing.ledger_damage import flip_byte
 from symfleet.testing.programs import ProgramCampaign
 from symfleet.testing.resting import DECIDED, make_resting
+from symfleet.testing.stores.ledger_damage import flip_byte
 from symfleet.types import input_id_of
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "none.py"

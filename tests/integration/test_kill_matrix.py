@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from symfleet.testing import ledger_damage
-from symfleet.testing.kill_lives import die, seen
-from symfleet.testing.kill_scenes import PROGRAM, Scene
-from symfleet.testing.postgres_cluster import Cluster
-from symfleet.testing.rotation import turn_of
+from symfleet.testing.kills.lives import die, seen
+from symfleet.testing.kills.rotation import turn_of
+from symfleet.testing.kills.scenes import PROGRAM, Scene
+from symfleet.testing.stores import ledger_damage
+from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import input_id_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ PARTS, SERVER_PARTS = 2, 10
 def matrix(*arguments: str) -> dict[str, Any]:
     """Run a part of this change's turn; return its report."""
     done = subprocess.run(
-        [sys.executable, "-m", "symfleet.testing.kill_matrix", "--turn", str(TURN), *arguments],
+        [sys.executable, "-m", "symfleet.testing.kills.matrix", "--turn", str(TURN), *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=170,

@@ -21,8 +21,8 @@ from symfleet.ledger.memory import MemoryLedger
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.testing.ledgers import ManualClock, campaign_row
-from symfleet.testing.postgres_cluster import Cluster
-from symfleet.testing.postgres_writers import SeveralWriters
+from symfleet.testing.stores.postgres_cluster import Cluster
+from symfleet.testing.stores.postgres_writers import SeveralWriters
 from symfleet.types import CampaignId, Keep
 
 if TYPE_CHECKING:

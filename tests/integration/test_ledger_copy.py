@@ -59,7 +59,7 @@ from symfleet.protocol.operations import (
     RecordAck,
     StoreInputs,
 )
-from symfleet.testing import ledger_kills, ledger_moves
+from symfleet.testing.kills import ledger_kills
 from symfleet.testing.ledgers import (
     admission,
     campaign_row,
@@ -67,9 +67,10 @@ from symfleet.testing.ledgers import (
     decision,
     epoch_request,
 )
-from symfleet.testing.postgres_cluster import USER, Cluster
-from symfleet.testing.postgres_writers import attached
 from symfleet.testing.small_disk import SmallDisk
+from symfleet.testing.stores import ledger_moves
+from symfleet.testing.stores.postgres_cluster import USER, Cluster
+from symfleet.testing.stores.postgres_writers import attached
 from symfleet.types import CampaignId, GenerationId, Incarnation, WorkState
 
 REQUEST = opener.OwnerRequest("here", os.getpid(), lock_wait_s=0.1, reserve_bytes=0)

@@ -12,7 +12,7 @@ import pytest
 
 from symfleet.testing.linearizability.planted import PLANTS
 from symfleet.testing.linearizability.run import STORES
-from symfleet.testing.postgres_cluster import programs
+from symfleet.testing.stores.postgres_cluster import programs
 
 pytestmark = pytest.mark.timeout(600)
 

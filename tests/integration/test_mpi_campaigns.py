@@ -38,9 +38,9 @@ from symfleet.protocol.operations import (
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.runtime.stores import OpenedLedger
 from symfleet.testing.jobs import Job, Role
-from symfleet.testing.ledger_damage import unguarded
 from symfleet.testing.ledgers import decision, epoch_request
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.ledger_damage import unguarded
 from symfleet.types import Epoch, Fence, FencingToken, GenerationId, Incarnation, Keep, input_id_of
 
 Make = Callable[..., ProgramCampaign]

@@ -19,8 +19,8 @@ from symfleet.errors import ExitCode
 from symfleet.ledger.contract import LedgerStatus
 from symfleet.testing.jobs import Job, Role, until
 from symfleet.testing.joined import OURS, join
-from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import WorkState, input_id_of
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"

@@ -19,9 +19,9 @@ from symfleet.ledger.contract import DecisionRow, LedgerStatus
 from symfleet.protocol.operations import Admission, Admit
 from symfleet.runtime.stores import OpenedLedger
 from symfleet.testing.jobs import Job, Role, until
-from symfleet.testing.ledger_damage import replace_manifest, unguarded
 from symfleet.testing.ledgers import epoch_request
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.ledger_damage import replace_manifest, unguarded
 from symfleet.types import WorkState, input_id_of
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"

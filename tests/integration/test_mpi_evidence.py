@@ -35,11 +35,11 @@ from symfleet.ledger.manifest import decode_manifest, token_of
 from symfleet.protocol.codec import PROTOCOL_VERSION
 from symfleet.protocol.operations import Admit, Claim, Claimed, Decided, Lease
 from symfleet.runtime.mpirun import find_mpirun, mpirun_command
-from symfleet.testing import ledger_damage, postgres_damage
 from symfleet.testing.jobs import Job, Role, until
 from symfleet.testing.joined import OURS, join
 from symfleet.testing.ledgers import decision, epoch_request
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores import ledger_damage, postgres_damage
 from symfleet.types import Keep, WorkState, input_id_of
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"

@@ -18,9 +18,9 @@ import pytest
 from symfleet.config.model import Advanced, CampaignConfig, Resources
 from symfleet.ledger.contract import LedgerStatus
 from symfleet.runtime.mpirun import find_mpirun
+from symfleet.testing.hosts.namespaces import SSH, Host, Hosts, why_not
 from symfleet.testing.jobs import Job, until
-from symfleet.testing.kill_loop import Facts, collect_facts
-from symfleet.testing.namespaces import SSH, Host, Hosts, why_not
+from symfleet.testing.kills.loop import Facts, collect_facts
 from symfleet.testing.programs import ProgramCampaign
 from symfleet.types import input_id_of
 

@@ -10,8 +10,8 @@ import pytest
 
 from symfleet.config.model import Stop
 from symfleet.testing.jobs import Role, until
-from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import input_id_of
 
 PROGRAM = Path(__file__).resolve().parent.parent / "programs" / "none.py"

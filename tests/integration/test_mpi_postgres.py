@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from symfleet.testing.jobs import Role
-from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import input_id_of
 
 Make = Callable[..., ProgramCampaign]

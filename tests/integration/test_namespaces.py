@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.testing.host_shell import UNREACHABLE
+from symfleet.testing.hosts.namespaces import SSH, Host, Hosts, why_not
+from symfleet.testing.hosts.shell import UNREACHABLE
 from symfleet.testing.jobs import until
-from symfleet.testing.namespaces import SSH, Host, Hosts, why_not
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
@@ -72,7 +72,7 @@ def test_hosts_end_also_in_a_process_that_adopts_orphans(tmp_path: Path) -> None
     script = f"""
 import os, pathlib
 from symfleet.engine import processes
-from symfleet.testing.namespaces import Hosts
+from symfleet.testing.hosts.namespaces import Hosts
 processes.become_subreaper()
 with Hosts(pathlib.Path({str(tmp_path)!r}), ("alpha",)) as hosts:
     hosts.all[0].run("true")

@@ -24,8 +24,8 @@ from symfleet.ledger.postgres_statements import SESSION
 from symfleet.ledger.statements import migrations
 from symfleet.protocol.operations import Admit
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
-from symfleet.testing.postgres_cluster import Cluster
 from symfleet.testing.resting import claim, make_resting
+from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import CampaignId, GenerationId, Keep, WorkState
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "none.py"

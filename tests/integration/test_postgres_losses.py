@@ -29,8 +29,8 @@ from symfleet.protocol.operations import (
     Lease,
 )
 from symfleet.testing.ledgers import admission, campaign_row, decision, epoch_request
-from symfleet.testing.postgres_cluster import Cluster
-from symfleet.testing.postgres_writers import attached
+from symfleet.testing.stores.postgres_cluster import Cluster
+from symfleet.testing.stores.postgres_writers import attached
 from symfleet.types import CampaignId, Incarnation, WorkState
 
 REQUEST = opener.OwnerRequest("here", 4711, lock_wait_s=0.1)

@@ -35,8 +35,8 @@ from symfleet.testing.ledgers import (
     decision,
     epoch_request,
 )
-from symfleet.testing.postgres_cluster import Cluster
-from symfleet.testing.postgres_proxy import Proxy
+from symfleet.testing.stores.postgres_cluster import Cluster
+from symfleet.testing.stores.postgres_proxy import Proxy
 from symfleet.types import CampaignId, WorkState
 
 REQUEST = opener.OwnerRequest("here", 4711, lock_wait_s=0.1)

@@ -46,7 +46,7 @@ from symfleet.testing.ledgers import (
     decision,
     epoch_request,
 )
-from symfleet.testing.postgres_cluster import USER, Cluster
+from symfleet.testing.stores.postgres_cluster import USER, Cluster
 from symfleet.types import CampaignId, Incarnation, SinkKind, input_id_of
 
 REQUEST = opener.OwnerRequest("here", 4711, lock_wait_s=0.1)

@@ -9,8 +9,8 @@ from unittest import mock
 import pytest
 
 from symfleet.ledger.postgres_writer import PostgresWriter
-from symfleet.testing.postgres_cluster import Cluster
-from symfleet.testing.postgres_strikes import KINDS, run
+from symfleet.testing.stores.postgres_cluster import Cluster
+from symfleet.testing.stores.postgres_strikes import KINDS, run
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -18,7 +18,7 @@ from symfleet.errors import HostError
 from symfleet.ledger import opener, postgres_opener
 from symfleet.protocol.operations import Admit, SetSource
 from symfleet.testing.ledgers import ManualClock, admission, campaign_row, epoch_request
-from symfleet.testing.postgres_cluster import USER, Cluster, programs
+from symfleet.testing.stores.postgres_cluster import USER, Cluster, programs
 from symfleet.types import CampaignId, WorkState
 
 REQUEST = opener.OwnerRequest("here", 4711, lock_wait_s=0.1)

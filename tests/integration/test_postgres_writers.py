@@ -51,8 +51,8 @@ from symfleet.protocol.operations import (
     TakeOver,
 )
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request, packed
-from symfleet.testing.postgres_cluster import Cluster
-from symfleet.testing.postgres_writers import attached
+from symfleet.testing.stores.postgres_cluster import Cluster
+from symfleet.testing.stores.postgres_writers import attached
 from symfleet.types import CampaignId, Fence, FencingToken, Keep, SinkKind, WorkId, WorkState
 
 REQUEST = opener.OwnerRequest("here", os.getpid(), lock_wait_s=0.1)

@@ -18,12 +18,6 @@ from symfleet.ledger import opener
 from symfleet.ledger.highwater import Highwater, read_highwater
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.protocol.operations import Admit, Claim, Claimed, Decided
-from symfleet.testing.ledger_damage import (
-    flip_byte,
-    replace_manifest,
-    rewrite_manifest,
-    unguarded,
-)
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,
@@ -31,6 +25,12 @@ from symfleet.testing.ledgers import (
     child,
     decision,
     epoch_request,
+)
+from symfleet.testing.stores.ledger_damage import (
+    flip_byte,
+    replace_manifest,
+    rewrite_manifest,
+    unguarded,
 )
 from symfleet.types import SinkKind, WorkState, input_id_of
 

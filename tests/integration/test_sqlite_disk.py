@@ -24,7 +24,6 @@ from symfleet.protocol.operations import (
     Lease,
     Release,
 )
-from symfleet.testing.ledger_damage import unguarded
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,
@@ -34,6 +33,7 @@ from symfleet.testing.ledgers import (
     epoch_request,
 )
 from symfleet.testing.small_disk import SmallDisk
+from symfleet.testing.stores.ledger_damage import unguarded
 from symfleet.types import Keep
 
 _KIB = 1024

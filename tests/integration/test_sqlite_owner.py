@@ -20,7 +20,7 @@ from symfleet.errors import BusyError, ExitCode, UserError
 from symfleet.ledger import opener
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.protocol.operations import Admit, Claim, Claimed, Decided
-from symfleet.testing import ledger_kills
+from symfleet.testing.kills import ledger_kills
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,
@@ -38,7 +38,7 @@ _DEADLINE_S = 20.0
 def holder(out: Path) -> Iterator[subprocess.Popen[str]]:
     """A live owner in another process; it holds the ledger and one lease."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "symfleet.testing.ledger_holder", str(out)],
+        [sys.executable, "-m", "symfleet.testing.stores.ledger_holder", str(out)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -280,7 +280,7 @@ def test_a_creation_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
 @pytest.mark.guarantee("C8")
 @pytest.mark.guarantee("J9")
 def test_an_owner_killed_at_any_instant_loses_nothing_that_it_told(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "symfleet.testing.ledger_kills", str(tmp_path)]
+    command = [sys.executable, "-m", "symfleet.testing.kills.ledger_kills", str(tmp_path)]
     done = subprocess.run(
         [*command, "--kills", "25", "--seed", "7"],
         capture_output=True,

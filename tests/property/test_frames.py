@@ -1,6 +1,6 @@
 """Spoilt frames to every machine: never an exception, always counted, or handled like sound ones.
 
-The storms and the rules are in `symfleet.testing.frame_fuzz`; `python -m benchmarks.frames` sends
+The storms and the rules are in `symfleet.testing.frames.fuzz`; `python -m benchmarks.frames` sends
 as many as one likes.
 """
 
@@ -22,11 +22,11 @@ from symfleet.protocol.messages import AnyMessage, Hello, Ready, Result, StopAck
 from symfleet.protocol.operations import Claim
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.turns import encode_operations
-from symfleet.testing import executor_fuzz
 from symfleet.testing.coordinator_bench import CoordinatorBench, admission
-from symfleet.testing.frame_fuzz import TARGETS, Storm, kind_name
-from symfleet.testing.frame_fuzz_coordinators import CoordinatorTarget
-from symfleet.testing.frame_fuzz_target import Report
+from symfleet.testing.frames import executor as executor_fuzz
+from symfleet.testing.frames.coordinators import CoordinatorTarget
+from symfleet.testing.frames.fuzz import TARGETS, Storm, kind_name
+from symfleet.testing.frames.target import Report
 from symfleet.testing.synthetic import SyntheticProgram
 from symfleet.testing.worker_bench import WorkerBench
 from symfleet.types import CampaignId

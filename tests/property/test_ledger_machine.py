@@ -78,8 +78,8 @@ from symfleet.testing.ledgers import (
     follow_up,
     packed,
 )
-from symfleet.testing.postgres_cluster import Cluster
-from symfleet.testing.postgres_writers import SeveralWriters
+from symfleet.testing.stores.postgres_cluster import Cluster
+from symfleet.testing.stores.postgres_writers import SeveralWriters
 from symfleet.types import (
     Fence,
     FencingToken,

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import pytest
 
-from symfleet.testing.fault_plan import FaultPlan
-from symfleet.testing.simulated_epoch import Shape
-from symfleet.testing.simulated_runs import run_seeds
-from symfleet.testing.simulated_shapes import SHAPES, shape_of
-from symfleet.testing.simulation import simulate
+from symfleet.testing.simulation.campaign import simulate
+from symfleet.testing.simulation.epoch import Shape
+from symfleet.testing.simulation.fault_plan import FaultPlan
+from symfleet.testing.simulation.runs import run_seeds
+from symfleet.testing.simulation.shapes import SHAPES, shape_of
 from symfleet.types import Keep
 
 CAMPAIGNS = 3000

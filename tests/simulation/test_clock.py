@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from symfleet.testing.simulated_clock import ProcessClock
+from symfleet.testing.simulation.clock import ProcessClock
 
 
 def test_a_clock_that_stands_still_goes_on_from_where_it_was() -> None:

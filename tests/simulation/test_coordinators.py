@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from symfleet.protocol.quiescence import VotePhase
-from symfleet.testing.fault_plan import FaultPlan
-from symfleet.testing.simulated_epoch import Shape
-from symfleet.testing.simulated_shapes import SHAPES as ALL_SHAPES
-from symfleet.testing.simulation import Outcome, Simulation, simulate
+from symfleet.testing.simulation.campaign import Outcome, Simulation, simulate
+from symfleet.testing.simulation.epoch import Shape
+from symfleet.testing.simulation.fault_plan import FaultPlan
+from symfleet.testing.simulation.shapes import SHAPES as ALL_SHAPES
 from symfleet.types import input_id_of
 
 SHAPES = [shape for shape in ALL_SHAPES if shape.coordinators > 1]

@@ -15,7 +15,7 @@ from symfleet.protocol.operations import (
     Quiesced,
     Release,
 )
-from symfleet.testing.oracle_bench import RANK, OracleBench, answer, begun, token
+from symfleet.testing.simulation.oracle_bench import RANK, OracleBench, answer, begun, token
 from symfleet.types import (
     Keep,
     Outcome,

@@ -25,7 +25,7 @@ from symfleet.protocol.operations import (
     TakeOver,
     TurnAnswers,
 )
-from symfleet.testing.oracle_bench import OracleBench, answer, begun
+from symfleet.testing.simulation.oracle_bench import OracleBench, answer, begun
 from symfleet.types import (
     FencingToken,
     Keep,

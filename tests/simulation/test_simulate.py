@@ -9,13 +9,13 @@ import shlex
 import pytest
 
 from symfleet.protocol.worker_slot import WorkerSlot
-from symfleet.testing.fault_plan import FaultPlan
 from symfleet.testing.simulate import main
-from symfleet.testing.simulated_epoch import Shape
-from symfleet.testing.simulated_runs import Finding, Summary, run_many, run_seeds
-from symfleet.testing.simulated_shapes import shape_of
-from symfleet.testing.simulation import Simulation, simulate
-from symfleet.testing.simulation_shrinking import Case, failure_of, shrink
+from symfleet.testing.simulation.campaign import Simulation, simulate
+from symfleet.testing.simulation.epoch import Shape
+from symfleet.testing.simulation.fault_plan import FaultPlan
+from symfleet.testing.simulation.runs import Finding, Summary, run_many, run_seeds
+from symfleet.testing.simulation.shapes import shape_of
+from symfleet.testing.simulation.shrinking import Case, failure_of, shrink
 
 NOISY = FaultPlan(duplicate=0.2, delay=0.2, loss=0.05, budget=30)
 

@@ -21,11 +21,11 @@ import pytest
 from symfleet.ledger.contract import WorkRow
 from symfleet.testing import jobs
 from symfleet.testing.jobs import Member, Role, until
-from symfleet.testing.kill_loop import Facts
-from symfleet.testing.soak_faults import Act, Card, Pack, weights
-from symfleet.testing.soak_graph import RunLog, input_of
-from symfleet.testing.soak_memory import growing, memory_of
-from symfleet.testing.soak_oracle import (
+from symfleet.testing.kills.loop import Facts
+from symfleet.testing.soak.faults import Act, Card, Pack, weights
+from symfleet.testing.soak.graph import RunLog, input_of
+from symfleet.testing.soak.memory import growing, memory_of
+from symfleet.testing.soak.oracle import (
     DecidedOnce,
     Harm,
     differences,
@@ -33,9 +33,9 @@ from symfleet.testing.soak_oracle import (
     too_many_losses,
     unexplained_faults,
 )
-from symfleet.testing.soak_slope import percent_an_hour, slope, weighted_median
-from symfleet.testing.soak_strikes import Striker
-from symfleet.testing.soak_watch import Life, Sample, Watch
+from symfleet.testing.soak.slope import percent_an_hour, slope, weighted_median
+from symfleet.testing.soak.strikes import Striker
+from symfleet.testing.soak.watch import Life, Sample, Watch
 from symfleet.types import WorkId, WorkState
 
 

@@ -22,12 +22,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from symfleet.config.environment import inherited_environment
-from symfleet.testing.fault_plan import FaultPlan
-from symfleet.testing.simulated_epoch import Shape
-from symfleet.testing.simulated_runs import Summary, run_many
-from symfleet.testing.simulated_shapes import shape_of
-from symfleet.testing.simulation import Simulation
-from symfleet.testing.simulation_shrinking import Case, shrink
+from symfleet.testing.simulation.campaign import Simulation
+from symfleet.testing.simulation.epoch import Shape
+from symfleet.testing.simulation.fault_plan import FaultPlan
+from symfleet.testing.simulation.runs import Summary, run_many
+from symfleet.testing.simulation.shapes import shape_of
+from symfleet.testing.simulation.shrinking import Case, shrink
 
 _TOLD_S: Final = 5.0
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.testing.executor_fuzz import garbage_to_executor
+from symfleet.testing.frames.executor import garbage_to_executor
 
 STREAMS = 24
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.testing.mpi_cases import double_cases, point_cases, shuffled, strike_cases
-from symfleet.testing.rotation import turn_of, window
+from symfleet.testing.kills.mpi_cases import double_cases, point_cases, shuffled, strike_cases
+from symfleet.testing.kills.rotation import turn_of, window
 
 TODAY = datetime.date(2026, 1, 31)
 

@@ -16,8 +16,8 @@ from typing import Final
 from symfleet.errors import ExitCode, SymfleetError
 from symfleet.testing.io_faults.cases import Problem, Report
 from symfleet.testing.io_faults.faults import Fault, Kind, Shim
-from symfleet.testing.kill_lives import ENDED, in_child, said, seen
-from symfleet.testing.kill_scenes import Result, Scene
+from symfleet.testing.kills.lives import ENDED, in_child, said, seen
+from symfleet.testing.kills.scenes import Result, Scene
 
 NAME: Final = "launch"
 _CALLS_MAX: Final = 1_000_000

@@ -29,7 +29,7 @@ from symfleet.testing.linearizability.participants import Site
 from symfleet.testing.linearizability.planted import PLANTS
 from symfleet.testing.linearizability.segment import Segment, StuckError
 from symfleet.testing.linearizability.workload import Board
-from symfleet.testing.postgres_cluster import Cluster, programs
+from symfleet.testing.stores.postgres_cluster import Cluster, programs
 from symfleet.types import CampaignId
 
 SEGMENT_OPERATIONS: Final = 20_000

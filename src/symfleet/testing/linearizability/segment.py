@@ -34,7 +34,7 @@ from symfleet.testing.linearizability.participants import (
 )
 from symfleet.testing.linearizability.wires import Wires, pair
 from symfleet.testing.linearizability.workload import Stage
-from symfleet.testing.postgres_cluster import Cluster
+from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import Incarnation
 
 _DEADLINE_S: Final = 240.0

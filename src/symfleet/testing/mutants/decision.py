@@ -15,7 +15,7 @@ from symfleet.protocol.operations import Claim, Decide, Operation
 from symfleet.protocol.outbox import Outbox
 from symfleet.protocol.settle import Settlement
 from symfleet.testing.mutants.planting import Around, Change, Edit, InSimulation, InTests, Mutant
-from symfleet.testing.simulated_ledger import SimulatedLedger
+from symfleet.testing.simulation.ledger import SimulatedLedger
 
 _RESULTS: Final = ("tests/unit/protocol/test_results.py",)
 _JOIN: Final = ("tests/unit/protocol/test_join_rules.py",)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from symfleet.testing.fault_plan import FaultPlan
 from symfleet.testing.mutants.planting import Mutant
-from symfleet.testing.simulated_epoch import Shape
-from symfleet.testing.simulation import Outcome, Simulation, Stuck
+from symfleet.testing.simulation.campaign import Outcome, Simulation, Stuck
+from symfleet.testing.simulation.epoch import Shape
+from symfleet.testing.simulation.fault_plan import FaultPlan
 
 _EVENTS_MAX: Final = 20_000
 _VIRTUAL_S_MAX: Final = 1500.0

@@ -211,7 +211,7 @@ class ScaleLedger:
                     "the study's ledger met an operation that it does not keep",
                     where=type(operation).__name__,
                     why="it belongs to no undisturbed campaign",
-                    hint="simulate faults with symfleet.testing.simulation",
+                    hint="simulate faults with symfleet.testing.simulation.campaign",
                 )
 
     def _push(self, row: _Row) -> None:
