@@ -211,4 +211,9 @@ def published_of(reader: LedgerReader, out: Path) -> dict[SinkKind, int]:
 def report_from_ledger(out: Path) -> Report:
     """Make the report of a campaign; what only a live job knows comes from its status.json."""
     with reading(out) as reader:
-        return stored_report(out, reader, running=lambda: is_owned(out))
+        return stored_report(
+            out,
+            reader,
+            running=lambda: is_owned(out),
+            restarting=lambda: is_worked_on(out),
+        )

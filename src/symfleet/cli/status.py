@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json, OutFolder
-from symfleet.cli.campaign import is_owned, reading, report_from_ledger
+from symfleet.cli.campaign import is_owned, is_worked_on, reading, report_from_ledger
 from symfleet.observe.launches import epoch_lines, epochs_of
 from symfleet.observe.lines import summary_lines
 
@@ -45,7 +45,7 @@ def status(
     """Show how a campaign goes, or how it ended; works beside a running one."""
     if launches:
         with reading(out) as reader:
-            found = epochs_of(reader, lambda: is_owned(out))
+            found = epochs_of(reader, lambda: is_owned(out), lambda: is_worked_on(out))
         present.show(found, epoch_lines(found), as_json=json)
         return 0
     report = report_from_ledger(out)

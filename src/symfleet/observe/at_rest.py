@@ -11,9 +11,16 @@ from symfleet.ledger.contract import LedgerReader
 from symfleet.observe.report import Report, RunTimes, read_status, report_of
 
 
-def stored_report(out: Path, reader: LedgerReader, *, running: Callable[[], bool]) -> Report:
+def stored_report(
+    out: Path,
+    reader: LedgerReader,
+    *,
+    running: Callable[[], bool],
+    restarting: Callable[[], bool] = lambda: False,
+) -> Report:
     """Make the report; what only a live job knows comes from its status.json. `running`: whether
-    the owner of the newest epoch lives; asked after the ledger was read."""
+    the owner of the newest epoch lives, `restarting`: whether a job lives that has none just now;
+    asked after the ledger was read."""
     status = reader.status()
     target = parse_toml(status.campaign.config_toml).target
     epochs = reader.epochs()
@@ -35,5 +42,12 @@ def stored_report(out: Path, reader: LedgerReader, *, running: Callable[[], bool
         total = max(ended, shown.time_total_s if shown is not None else 0.0)
         times = RunTimes(this_epoch_s=max(0.0, this_epoch), total_s=total)
     return report_of(
-        status, times, target.argv, target.engine, live, running=runs, inbox=inputs_waiting(out)
+        status,
+        times,
+        target.argv,
+        target.engine,
+        live,
+        running=runs,
+        restarting=not runs and restarting(),
+        inbox=inputs_waiting(out),
     )

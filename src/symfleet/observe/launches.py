@@ -27,8 +27,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class EpochShown(msgspec.Struct, frozen=True):
-    """One epoch. `reason` None: it has no verdict; then it runs (`running`), or it crashed.
-    `changed` is empty for the first one."""
+    """One epoch. `reason` None: it has no verdict; then it runs (`running`), or it crashed, and
+    maybe its job is about to begin the next one (`restarting`). `changed` is empty for the first
+    one."""
 
     epoch: int
     opened_wall_s: float
@@ -41,16 +42,22 @@ class EpochShown(msgspec.Struct, frozen=True):
     exit_code: int | None
     decisions: int
     running: bool
+    restarting: bool
     changed: tuple[Change, ...]
 
 
-def epochs_of(reader: LedgerReader, running: Callable[[], bool]) -> tuple[EpochShown, ...]:
-    """Read all epochs, oldest first. `running`: whether the owner of the newest one lives; asked
-    after the ledger was read."""
+def epochs_of(
+    reader: LedgerReader,
+    running: Callable[[], bool],
+    restarting: Callable[[], bool] = lambda: False,
+) -> tuple[EpochShown, ...]:
+    """Read all epochs, oldest first. `running`: whether the owner of the newest one lives,
+    `restarting`: whether a job lives that has none just now; asked after the ledger was read."""
     shown: list[EpochShown] = []
     before: CampaignConfig | None = None
     rows = reader.epochs()
     lives = running()
+    begins_again = not lives and restarting()
     for row in rows:
         now = _config_of(row)
         changed = () if before is None or now is None else tuple(_changes(before, now))
@@ -67,6 +74,7 @@ def epochs_of(reader: LedgerReader, running: Callable[[], bool]) -> tuple[EpochS
                 exit_code=row.exit_code,
                 decisions=row.decisions,
                 running=lives and row.reason is None and row is rows[-1],
+                restarting=begins_again and row.reason is None and row is rows[-1],
                 changed=changed,
             )
         )
@@ -109,6 +117,8 @@ def _ending(epoch: EpochShown, following: EpochShown | None) -> str:
         return f"{epoch.reason.partition(';')[0]} (exit code {epoch.exit_code})"
     if epoch.running:
         return f"is running (process {epoch.pid})"
+    if epoch.restarting:
+        return "crashed: it has no verdict; its job begins the next one by itself"
     # The ledger cannot tell whether the same command went on or a later one.
     went_on = (
         "`symfleet resume` goes on" if following is None else f"epoch {following.epoch} went on"

@@ -113,7 +113,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     hint = advice(report)
     if hint is not None:
         yield f"hint       {hint}"
-    if (report.open_work or report.inbox) and not (epoch is not None and epoch.running):
+    if (report.open_work or report.inbox) and not _goes_on(epoch):
         yield f"go on with `symfleet resume {shlex.quote(out)}`"
 
 
@@ -133,9 +133,16 @@ _REASONS: Final = {
 """What the ledger's words for the end of an epoch mean to people."""
 
 
+def _goes_on(epoch: EpochPart | None) -> bool:
+    """Return whether somebody is at work, or will be without being asked."""
+    return epoch is not None and (epoch.running or epoch.restarting)
+
+
 def _standing(epoch: EpochPart) -> str:
     if epoch.running:
         return f"is running (process {epoch.pid} on {epoch.host})"
+    if epoch.restarting:
+        return "crashed: it has no verdict; its job begins the next one by itself"
     if epoch.reason is None:
         return "crashed: it has no verdict; `symfleet resume` goes on"
     meaning = _REASONS.get(epoch.reason)

@@ -110,7 +110,7 @@ class Counters(Part, frozen=True):
 
 class EpochPart(Part, frozen=True):
     """The newest epoch. `reason` is None while it runs, and when it crashed; `running` tells
-    which."""
+    which. `restarting`: it crashed, and its job is about to begin the next one."""
 
     number: int
     opened_wall_s: float
@@ -120,6 +120,7 @@ class EpochPart(Part, frozen=True):
     reason: str | None
     exit_code: int | None
     running: bool
+    restarting: bool
 
 
 class CampaignPart(Part, frozen=True):
@@ -255,10 +256,11 @@ def report_of(
     live: LivePart | None = None,
     *,
     running: bool,
+    restarting: bool = False,
     inbox: int,
 ) -> Report:
-    """Make the report of one ledger snapshot. `running`: its owner lives; `inbox`: inputs that
-    wait there."""
+    """Make the report of one ledger snapshot. `running`: its owner lives; `restarting`: its job
+    lives, without an owner; `inbox`: inputs that wait there."""
     campaign = status.campaign
     executed_by = {part.coordinator: part.executed for part in status.coordinators}
     return Report(
@@ -272,7 +274,7 @@ def report_of(
             created_wall_s=campaign.created_wall,
             generation_number=campaign.generation_number,
         ),
-        epoch=_epoch_part(status.epoch, running=running) if status.epoch else None,
+        epoch=_epoch_part(status.epoch, running, restarting) if status.epoch else None,
         epochs=status.epochs,
         time_this_epoch_s=times.this_epoch_s,
         time_total_s=times.total_s,
@@ -292,7 +294,7 @@ def report_of(
     )
 
 
-def _epoch_part(row: EpochRow, *, running: bool) -> EpochPart:
+def _epoch_part(row: EpochRow, running: bool, restarting: bool) -> EpochPart:
     return EpochPart(
         number=row.epoch,
         opened_wall_s=row.opened_wall,
@@ -302,6 +304,7 @@ def _epoch_part(row: EpochRow, *, running: bool) -> EpochPart:
         reason=row.reason,
         exit_code=row.exit_code,
         running=running and row.closed_wall is None,
+        restarting=restarting and row.closed_wall is None,
     )
 
 

@@ -106,6 +106,7 @@ def report(
     part: LivePart | None = None,
     *,
     running: bool = True,
+    restarting: bool = False,
     inbox: int = 0,
 ) -> Report:
     """A report of a snapshot."""
@@ -116,5 +117,6 @@ def report(
         "embedded",
         part,
         running=running,
+        restarting=restarting,
         inbox=inbox,
     )

@@ -47,3 +47,13 @@ def test_an_epoch_without_a_verdict_is_not_left_open(
     for line, ending in zip(lines, endings, strict=True):
         assert line.endswith(ending)
     assert ("crashed" in lines[0]) == (reasons[0] is None)
+
+
+@pytest.mark.parametrize("reason", [None, "quiescent"])
+def test_an_epoch_that_its_job_goes_on_from_asks_nothing_of_anybody(reason: str | None) -> None:
+    reader = cast("LedgerReader", Rows("quiescent", reason))
+    shown = epochs_of(reader, lambda: False, lambda: True)
+    assert [one.restarting for one in shown] == [False, reason is None]
+    last = list(epoch_lines(shown))[-1]
+    assert "resume" not in last
+    assert ("its job begins the next one by itself" in last) == (reason is None)

@@ -58,6 +58,12 @@ def test_the_summary_of_a_crashed_launch_says_what_to_do() -> None:
     assert "go on with `symfleet resume out`" in text
 
 
+def test_the_summary_between_two_epochs_of_a_job_asks_nothing_of_anybody() -> None:
+    text = "\n".join(summary_lines(report(running=False, restarting=True), "out"))
+    assert "epoch 3 crashed: it has no verdict; its job begins the next one by itself" in text
+    assert "resume" not in text
+
+
 def test_the_summary_names_what_is_left_and_who_did_not_answer() -> None:
     epoch = status().epoch
     assert epoch is not None
