@@ -192,6 +192,17 @@ def test_what_a_program_leaves_running_is_ended_with_it(slots: list[Slot], tmp_p
     assert not Path(f"/proc/{pid_file.read_text()}").exists()
 
 
+@pytest.mark.parametrize("how", [b"together", b"apart"])
+def test_a_program_of_too_many_processes_is_ended_before_it_takes_the_host(
+    slots: list[Slot], tmp_path: Path, how: bytes
+) -> None:
+    slot = misbehave(slots, tmp_path, wall_ms=50_000)
+    result = slot.explore(b"crowd " + how)
+    assert result.outcome is Outcome.OOM
+    assert result.wall_us < 50_000_000
+    assert slot.explore(b"exit 0").outcome is Outcome.OK
+
+
 def test_only_distinct_regular_files_are_children(slots: list[Slot], tmp_path: Path) -> None:
     slot = misbehave(slots, tmp_path)
     result = slot.explore(b"odd")

@@ -1,4 +1,5 @@
-"""Program that does what the input says: exit, crash, sleep, spin, print, flood, daemon, odd."""
+"""Program that does what the input says: exit, crash, sleep, spin, print, flood, daemon, crowd,
+odd."""
 
 import os
 import signal
@@ -35,6 +36,14 @@ match word:
             os._exit(0)
         while not (os.path.exists(rest) and os.path.getsize(rest)):
             time.sleep(0.001)
+    case "crowd":
+        for _ in range(2000):
+            if os.fork() == 0:
+                if rest == "apart":
+                    os.setsid()
+                time.sleep(60)
+                os._exit(0)
+        time.sleep(60)
     case "many":
         for number in range(int(rest)):
             with open(os.path.join(out, f"{number:04}"), "w") as file:

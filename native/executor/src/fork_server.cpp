@@ -286,7 +286,7 @@ void ForkServer::stop() {
     ::waitpid(server, nullptr, 0);
     server = -1;
   }
-  endChildrenExcept(-1);
+  endDescendantsExcept(-1);
 }
 
 ForkServer::Read ForkServer::readExactly(void *buffer, size_t size, int timeoutMs) {
@@ -404,6 +404,9 @@ ForkServer::Stop ForkServer::overuse(pid_t group, bool thorough) const {
   ProcessUse use = thorough ? useOfGroup(group) : useOf(group);
   if (use.rssKib > limits.rssMib * 1024)
     return Stop::Memory;
+  // A run that forks without end would take the host down before its time is up.
+  if (std::max(use.processes, countDescendants(ProcessesMax + 1)) > ProcessesMax)
+    return Stop::Processes;
   if (use.cpuUs > limits.cpuMs * 1000)
     return Stop::Cpu;
   return Stop::None;
@@ -425,6 +428,7 @@ Outcome ForkServer::classify(const sf_finished &finished, Stop stopped, uint64_t
     case Stop::Cpu:
       return Outcome::Cpu;
     case Stop::Memory:
+    case Stop::Processes:
       return Outcome::Oom;
     case Stop::None:
       break;
@@ -452,10 +456,12 @@ void ForkServer::cleanUp(Outcome outcome) {
   constexpr unsigned SweepEvery = 256;
   if (outcome == Outcome::Oom || outcome == Outcome::Killed)
     oomKillsBefore = kernelOomKills();
-  if (++runsSinceSweep < SweepEvery && outcome != Outcome::Hang && outcome != Outcome::Stalled)
+  const bool wasCut =
+      outcome == Outcome::Hang || outcome == Outcome::Stalled || outcome == Outcome::Oom;
+  if (++runsSinceSweep < SweepEvery && !wasCut)
     return;
   runsSinceSweep = 0;
-  endChildrenExcept(server);
+  endDescendantsExcept(server);
 }
 
 } // namespace sf

@@ -50,11 +50,12 @@ public:
   pid_t pid() const { return server; }
 
 private:
-  enum class Stop { None, Wall, Cpu, Memory };
+  enum class Stop { None, Wall, Cpu, Memory, Processes };
   enum class Read { Done, Timeout, Closed };
   static constexpr int HandshakeMs = 20000;
   static constexpr int KillMs = 10000; // from SIGKILL to the end of a process
   static constexpr int RestartsMax = 3;
+  static constexpr unsigned ProcessesMax = 512; // of one run
 
   void resolveTarget();
   void start();

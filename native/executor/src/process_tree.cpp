@@ -11,6 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace sf {
 namespace {
@@ -59,7 +62,7 @@ std::string statOf(pid_t pid) {
 ProcessUse parseUse(std::string_view stat) {
   static const uint64_t pageKib = uint64_t(::sysconf(_SC_PAGESIZE)) / 1024;
   static const uint64_t tickUs = 1000000 / uint64_t(::sysconf(_SC_CLK_TCK));
-  return {field(stat, 21) * pageKib, (field(stat, 11) + field(stat, 12)) * tickUs};
+  return {field(stat, 21) * pageKib, (field(stat, 11) + field(stat, 12)) * tickUs, 1};
 }
 
 /// Call `visit(pid, stat)` for every process that can be seen.
@@ -74,6 +77,48 @@ template <typename F> void forEachProcess(F &&visit) {
   ::closedir(proc);
 }
 
+/// All that descend from this process but `spared` and what descends from that.
+std::vector<pid_t> descendants(pid_t spared) {
+  std::vector<std::pair<pid_t, pid_t>> all; // process, parent
+  forEachProcess([&](pid_t pid, std::string_view stat) {
+    if (pid != spared)
+      all.emplace_back(pid, pid_t(field(stat, 1)));
+  });
+  std::unordered_multimap<pid_t, pid_t> children;
+  for (auto [pid, parent] : all)
+    children.emplace(parent, pid);
+  std::vector<pid_t> found;
+  const auto append = [&](pid_t parent) {
+    auto [begin, end] = children.equal_range(parent);
+    for (auto at = begin; at != end; ++at)
+      found.push_back(at->second);
+  };
+  append(::getpid());
+  for (size_t at = 0; at < found.size(); ++at)
+    append(found[at]);
+  return found;
+}
+
+/// What the kernel lists below a process; nothing where it keeps no such list.
+void appendChildren(pid_t pid, std::vector<pid_t> &found) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/task", pid);
+  DIR *tasks = ::opendir(path);
+  if (!tasks)
+    return;
+  while (const dirent *entry = ::readdir(tasks)) {
+    char list[128];
+    std::snprintf(list, sizeof list, "%s/%.20s/children", path, entry->d_name);
+    const std::string text = entry->d_name[0] == '.' ? std::string() : readWhole(list);
+    for (size_t at = 0; at < text.size(); at = text.find(' ', at) + 1) {
+      found.push_back(pid_t(numberAt(text, at)));
+      if (text.find(' ', at) == text.npos)
+        break;
+    }
+  }
+  ::closedir(tasks);
+}
+
 } // namespace
 
 ProcessUse useOf(pid_t pid) { return parseUse(statOf(pid)); }
@@ -86,25 +131,32 @@ ProcessUse useOfGroup(pid_t group) {
     ProcessUse use = parseUse(stat);
     sum.rssKib += use.rssKib;
     sum.cpuUs += use.cpuUs;
+    ++sum.processes;
   });
   return sum;
 }
 
 void adoptOrphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
-void endChildrenExcept(pid_t spared) {
-  // Children of a killed child become ours in turn; a few rounds are plenty.
-  for (int round = 0; round < 16; ++round) {
-    bool any = false;
-    forEachProcess([&](pid_t pid, std::string_view stat) {
-      if (pid == spared || field(stat, 1) != uint64_t(::getpid()))
-        return;
-      any = true;
-      ::kill(pid, SIGKILL);
-      ::waitpid(pid, nullptr, 0);
-    });
-    if (!any)
+unsigned countDescendants(unsigned most) {
+  std::vector<pid_t> found{::getpid()};
+  for (size_t at = 0; at < found.size() && found.size() <= most; ++at)
+    appendChildren(found[at], found);
+  return unsigned(found.size() - 1);
+}
+
+void endDescendantsExcept(pid_t spared) {
+  // Children of a killed child become ours in turn, and the living may fork
+  // while we look.
+  constexpr int RoundsMax = 1000;
+  for (int round = 0; round < RoundsMax; ++round) {
+    std::vector<pid_t> found = descendants(spared);
+    if (found.empty())
       return;
+    for (pid_t pid : found)
+      ::kill(pid, SIGKILL);
+    for (pid_t pid : found) // parents come first: their children are ours by then
+      ::waitpid(pid, nullptr, 0);
   }
 }
 

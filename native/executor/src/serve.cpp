@@ -63,7 +63,7 @@ public:
   }
   [[noreturn]] void now() {
     std::lock_guard lock(mutex);
-    endChildrenExcept(-1);
+    endDescendantsExcept(-1);
     if (!workFolder.empty())
       ::unlink((workFolder + "/input").c_str());
     ::_exit(0);

@@ -79,6 +79,16 @@ def children_of(pid: int) -> list[int]:
     return pids
 
 
+def count_descendants(pid: int, most: int) -> int:
+    """Return how many processes descend from one, counted no further than `most`."""
+    found = [pid]
+    for one in found:  # it grows
+        if len(found) > most:
+            break
+        found += children_of(one)
+    return min(len(found) - 1, most)
+
+
 def children_of_self() -> list[int]:
     """Return the process ids of all direct children, zombies included."""
     return children_of(os.getpid())
@@ -90,12 +100,12 @@ def end_adopted(own: Collection[int]) -> int:
     Returns how many there were. Children of theirs are adopted in turn: call until it returns 0.
     """
     adopted = [pid for pid in children_of_self() if pid not in own]
-    for pid in adopted:
-        try:
+    for pid in adopted:  # all, before one is waited for: they may fork meanwhile
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    for pid in adopted:
+        with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
-        except (ProcessLookupError, ChildProcessError):
-            continue
     return len(adopted)
 
 

@@ -21,6 +21,8 @@ from symfleet.engine import processes
 from symfleet.types import Outcome
 
 _TICK_MS: Final = 50
+_PROCESSES_MAX: Final = 512
+"""Of one run: one that forks without end would take the host down before its time is up."""
 _PIPE_BYTES: Final = 65536
 _PAGE_KIB: Final = os.sysconf("SC_PAGE_SIZE") // 1024
 _CPU_EVIDENCE: Final = 0.5
@@ -210,6 +212,8 @@ def _limit_met(
         rss_kib = 0
     watch.rss_kib_max = max(watch.rss_kib_max, rss_kib)
     if limits.rss_mib and rss_kib > limits.rss_mib * 1024:
+        return Outcome.OOM
+    if processes.count_descendants(os.getpid(), _PROCESSES_MAX + 1) > _PROCESSES_MAX:
         return Outcome.OOM
     if deadline is not None and time.monotonic() >= deadline:
         return Outcome.HANG

@@ -157,6 +157,21 @@ static void end(const char *how, int number) {
     pause();
 }
 
+/* Forks far more than a run may have; `apart`: each in a session of its own. It ends with the run. */
+static void crowd(int apart) {
+  for (int i = 0; i < 2000; ++i) {
+    pid_t pid = fork();
+    EXPECT(pid >= 0);
+    if (pid == 0) {
+      if (apart)
+        setsid();
+      sleep(60);
+      _exit(0);
+    }
+  }
+  sleep(60);
+}
+
 int main(int argc, char **argv) {
   char first = 0;
   FILE *file = fopen(argv[argc - 1], "rb");
@@ -174,6 +189,10 @@ int main(int argc, char **argv) {
     everybody();
   else if (strcmp(argv[1], "child") == 0)
     child();
+  else if (strcmp(argv[1], "crowd") == 0)
+    crowd(0);
+  else if (strcmp(argv[1], "crowd-apart") == 0)
+    crowd(1);
   else
     end(argv[1], atoi(argv[2]));
   return first == 'x' ? 3 : 0;

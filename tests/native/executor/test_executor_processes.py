@@ -11,6 +11,7 @@ import pytest
 from wrapper import SOURCES, Compile
 
 from symfleet.engine import frames
+from symfleet.engine.processes import children_of
 
 PROGRAM = SOURCES / "cases" / "processes.c"
 ATTEMPTS_BY_REPETITION = 4
@@ -36,6 +37,20 @@ def test_numbers_of_processes_name_the_run_and_its_children(
 ) -> None:
     done = ask(check).done
     assert (done.outcome, done.exit_code, done.signal) == ("ok", 0, 0)
+
+
+@pytest.mark.parametrize("check", ["crowd", "crowd-apart"])
+def test_a_run_of_too_many_processes_is_ended_before_it_takes_the_host(
+    start: Callable[[], Any], instrumented: Compile, check: str
+) -> None:
+    executor = start()
+    ready = executor.hello([str(instrumented(PROGRAM, "-O1")), check, "@@"], wall_ms=50_000)
+    assert isinstance(ready, frames.Ready), ready
+    done = executor.run(b"a").done
+    assert done.outcome == "oom"
+    assert done.wall_us < 50_000_000
+    (server,) = children_of(executor.process.pid)
+    assert children_of(server) == []
 
 
 HOW = ("raise", "kill", "group", "killpg", "thread", "queue", "syscall", "offspring")
