@@ -75,6 +75,18 @@ def _million(result: Result) -> str:
     return f"open work listed in {listed}; root killed to next execution {over_s:+.2f} s to mpirun"
 
 
+def _kill_cost(result: Result) -> str:
+    if not result["figures"]:
+        return f"{result['pairs']} pairs of campaigns on cJSON, none complete"
+    edges = result["figures"]["edges, disturbed / undisturbed"]["median"]
+    lost, recovery = (_figure(result, name) for name in ("execution time lost", "recovery"))
+    kills = sum(result["killed"].values())
+    return (
+        f"{result['pairs']} pairs of campaigns on cJSON, {kills} kills: {100 * edges:.1f} % of the"
+        f" edges at equal CPU, {lost} of execution time lost, next decision after {recovery}"
+    )
+
+
 PROGRAMMES: Final = (
     Programme(
         "simulation",
@@ -95,6 +107,7 @@ PROGRAMMES: Final = (
         _deaths,
     ),
     Programme("kill-loop", "kill loop", "python -m benchmarks.kill_loop", _runs_and_kills),
+    Programme("kill-cost", "what kills cost", "python -m benchmarks.kill_cost", _kill_cost),
     Programme(
         "faults",
         "many coordinators, many hosts",
