@@ -16,6 +16,8 @@ from symfleet.testing.capabilities.programs import Program, Way
 LEVELS: Final = ("O0", "O1", "O2", "O3")
 HARNESS_MAIN: Final = "harness_main.c"
 """Beside a harness: what calls it in a build without an engine."""
+_STANDARD: Final = "-std=gnu++17"
+"""What clang 16 and later take by themselves."""
 _LINK: Final = ("-pthread", "-lm", "-ldl")
 _COMPILE_S: Final = 180
 _WORDS_MAX: Final = 300
@@ -64,7 +66,7 @@ def build(
     program: Program, cell: Cell, compilers: Compilers, target: Path, options: Sequence[str] = ()
 ) -> None:
     """Compile and link a program at a cell's level; raise DoesNotCompile."""
-    compiler = compilers.cxx if program.is_cxx else compilers.c
+    compiler = (*compilers.cxx, _STANDARD) if program.is_cxx else compilers.c
     words = [*compiler, f"-{cell.level}", *options]
     if program.library is not None:
         library = target.with_name(f"{target.name}.so")

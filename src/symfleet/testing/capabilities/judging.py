@@ -26,9 +26,11 @@ from symfleet.testing.capabilities.exploring import (
     Recorded,
 )
 from symfleet.testing.capabilities.programs import Program
-from symfleet.testing.capabilities.running import Ran, run
+from symfleet.testing.capabilities.running import RUN_S, Ran, run
 
 _SHOWN_BYTES: Final = 40
+_BY_ITSELF: Final = ("ok", "crash", "refused")
+"""Outcomes of runs that nobody ended."""
 
 
 class Finding(Enum):
@@ -76,6 +78,8 @@ class Trial:
 
     executor: Path
     budget: Budget = field(default_factory=Budget)
+    run_s: float = RUN_S
+    """What one run may take."""
     plain: Callable[[Cell], Compilers] = building.plain
     instrumenting: Callable[[Cell], Compilers] = building.instrumenting
 
@@ -176,21 +180,24 @@ class _Case:
         """Return what the build without instrumentation does, asked once."""
         known = self._oracle.get(data)
         if known is None:
-            known = run(self._plain, self.program.way, data, self.folder)
+            known = self._run(self._plain, data)
             self._oracle[data] = known
         return known
+
+    def _run(self, target: Path, data: bytes) -> Ran:
+        return run(target, self.program.way, data, self.folder, self.trial.run_s)
 
     def _compare(self, data: bytes) -> None:
         """Raise Differs."""
         expected = self._expected(data)
-        actual = run(self._instrumented, self.program.way, data, self.folder)
+        actual = self._run(self._instrumented, data)
         if actual != expected:
             told = f"clang: {_shown(expected)}, symfleet: {_shown(actual)}"
             raise Differs(f"on {data[:_SHOWN_BYTES].hex() or 'nothing'}: {told}")
 
     def _compare_recorded(self, one: Recorded) -> None:
         """Raise Differs when a recorded run that ended by itself ended otherwise."""
-        if one.outcome not in ("ok", "crash"):
+        if one.outcome not in _BY_ITSELF:
             return
         expected = self._expected(one.input).status
         actual = -one.signal if one.signal else one.exit_code
