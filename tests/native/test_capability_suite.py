@@ -40,7 +40,7 @@ TURN = turn_of(ROOT, datetime.datetime.now(datetime.UTC).date())
 FAIR_CASES = 12
 SOLVED_CASES = 4
 SOLVED_LEVELS = ("O0", "O2")
-PATIENT = Budget(inputs=300, seconds=90)
+PATIENT = Budget(seconds=90)
 STRICT = ("-Wall", "-Wextra", "-Werror")
 
 Write = Callable[[str], Program]

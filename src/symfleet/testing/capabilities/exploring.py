@@ -30,7 +30,7 @@ _WORDS_MAX: Final = 200
 class Budget:
     """How much one program may cost: inputs given to the engine, and seconds."""
 
-    inputs: int = 200
+    inputs: int = 1000
     seconds: float = 30.0
 
 
