@@ -1,6 +1,6 @@
 """Campaigns whose ranks write down what they do: what `benchmarks.kill_cost` counts afterwards.
 
-    python -m benchmarks.traced_ranks launch TRACE CONFIG.json
+    python -m benchmarks.kill_cost.traced_ranks launch TRACE CONFIG.json
 
 That is `symfleet.testing.launch` with other ranks: each is `symfleet.runtime.rank`, and beside that
 writes into the folder TRACE. A worker writes a line when it hands an item to its executor, and one
@@ -162,7 +162,7 @@ def _launch(folder: Path, config: str) -> None:
         command = mpirun_command(*words)
         place = command.index(RANK)
         # The name stays among the words: symfleet.testing.jobs tells ranks by it.
-        ours = ["benchmarks.traced_ranks", RANK, str(folder)]
+        ours = ["benchmarks.kill_cost.traced_ranks", RANK, str(folder)]
         return [*command[:place], *ours, *command[place + 1 :]]
 
     launcher_module.mpirun_command = traced  # type: ignore[assignment,attr-defined]

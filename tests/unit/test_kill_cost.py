@@ -7,19 +7,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from benchmarks.kill_cost import (
-    Budget,
-    Decisions,
-    Figure,
-    Kill,
-    Lost,
-    Row,
-    figures_of,
-    lost_in,
-    median_interval,
-    run_after_decision,
-)
-from benchmarks.traced_ranks import Done, RootUse, Run, runs_of
+from benchmarks.kill_cost.figures import figures_of
+from benchmarks.kill_cost.losses import Decisions, Lost, lost_in, run_after_decision
+from benchmarks.kill_cost.median import Figure, median_interval
+from benchmarks.kill_cost.rows import Budget, Kill, Row
+from benchmarks.kill_cost.traced_ranks import Done, RootUse, Run, runs_of
 
 ROW = Row(
     pair=1,
