@@ -7,6 +7,7 @@ Programs: `none` has no child, `same` always the one child CHILD, `tree` a finit
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,13 +18,17 @@ import symfleet
 from symfleet.config.model import Advanced, Stop
 from symfleet.errors import ExitCode
 from symfleet.ledger.contract import LedgerStatus
+from symfleet.runtime.stores import open_reader
 from symfleet.testing.jobs import Job, Role, until
 from symfleet.testing.joined import OURS, join
-from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.kills.loop import Facts, collect_facts
+from symfleet.testing.own_engine import compile_target, exhaustive_job
+from symfleet.testing.programs import ProgramCampaign, well_status
 from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import WorkState, input_id_of
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "exhaustible"
 TWELVE = {f"seed{n:02}": b"%d" % n for n in range(12)}
 Make = Callable[..., ProgramCampaign]
 
@@ -166,14 +171,53 @@ def test_any_number_of_coordinators_explores_what_one_worker_does(
     alone = make("tree", seeds, coordinators=1, slots=1, seconds=0.0, env=env)
     run(alone.job())
     expected = facts(alone)
-    for coordinators, ledger in ((2, ""), (3, ""), (4, ""), (4, postgres.url)):
+    stores = (Store("", False), Store(postgres.url, False), Store(postgres.url, True))
+    for coordinators, store in itertools.product((2, 3, 4), stores):
         many = make(
             "tree", seeds, coordinators=coordinators, slots=3 * coordinators, seconds=0.0, env=env
         )
-        many.ledger = ledger
+        store.use(many)
         run(many.job())
         assert facts(many) == expected
         assert acks(many.status()) == [(3, 3)] * coordinators
+
+
+def own_facts(job: Job) -> Facts:
+    """Of a campaign of our own engine that must have ended well."""
+    try:
+        run(job)
+    finally:
+        job.end()
+    status = well_status(job.out)
+    assert_at_rest(status)
+    assert all(acknowledged == workers > 0 for acknowledged, workers in acks(status))
+    job.assert_nothing_left_of_others()
+    with open_reader(job.out) as reader:
+        return collect_facts(reader, job.out)
+
+
+@pytest.mark.guarantee("C7")
+@pytest.mark.guarantee("Q4")
+def test_coordinators_explore_the_exhaustible_example_as_one_worker_does(
+    tmp_path: Path, postgres: Cluster
+) -> None:
+    target = tmp_path / "exhaustible"
+    compile_target(EXAMPLE / "exhaustible.c", target)
+    seeds = EXAMPLE / "seeds"
+    expected = own_facts(exhaustive_job(tmp_path / "alone", target, seeds, slots=1))
+    assert len(expected.corpus) >= 125
+    cells = ((2, "", False), (3, postgres.url, False), (4, postgres.url, True))
+    for coordinators, ledger, own in cells:
+        job = exhaustive_job(
+            tmp_path / str(coordinators),
+            target,
+            seeds,
+            slots=3 * coordinators,
+            coordinators=coordinators,
+            ledger=ledger,
+            own_connections=own,
+        )
+        assert own_facts(job) == expected
 
 
 def started(campaign: ProgramCampaign, job: Job) -> None:

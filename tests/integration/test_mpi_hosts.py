@@ -22,6 +22,7 @@ from symfleet.testing.hosts.namespaces import SSH, Host, Hosts, why_not
 from symfleet.testing.jobs import Job, until
 from symfleet.testing.kills.loop import Facts, collect_facts
 from symfleet.testing.programs import ProgramCampaign
+from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.types import input_id_of
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
@@ -35,10 +36,12 @@ PATIENCE_S = 90.0
 class Site:
     """Hosts, and one campaign whose output folder the first of them has."""
 
-    def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, names: tuple[str, ...], server: Path | None = None) -> None:
+        """`server`: the folder of a PostgreSQL server's socket, which all hosts reach."""
         self.campaign = ProgramCampaign(folder / "campaign", PROGRAMS / "none.py", SEEDS)
         shared = self.campaign.folder
-        self.hosts = Hosts(folder / "hosts", names, shared=[shared], read_only=[PROGRAMS])
+        every = [shared] if server is None else [shared, server]
+        self.hosts = Hosts(folder / "hosts", names, shared=every, read_only=[PROGRAMS])
         self.target = shared / "target"
         self.target.write_text("#!/bin/sh\n")
         self.target.chmod(0o755)
@@ -112,8 +115,8 @@ def with_target(config: CampaignConfig, target: Path) -> CampaignConfig:
 def site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
     made: list[Site] = []
 
-    def make(*names: str) -> Site:
-        made.append(Site(tmp_path, names).__enter__())
+    def make(*names: str, server: Path | None = None) -> Site:
+        made.append(Site(tmp_path, names, server).__enter__())
         return made[-1]
 
     yield make
@@ -131,25 +134,43 @@ def assert_all_decided(site: Site, *disturbed: str) -> LedgerStatus:
 
 @pytest.mark.guarantee("Q4")
 @pytest.mark.parametrize(
-    ("names", "slots", "coordinators"),
+    ("hosts", "slots", "coordinators", "store"),
     [
-        (("alpha", "beta"), (3, 3), 2),
-        pytest.param(("alpha", "beta"), (2, 2), 1, marks=pytest.mark.long),
-        pytest.param(("alpha", "beta", "gamma"), (3, 3, 3), 3, marks=pytest.mark.long),
-        pytest.param(("alpha", "beta", "gamma"), (4, 4, 4), 4, marks=pytest.mark.long),
+        (2, 3, 2, "sqlite"),
+        (2, 3, 2, "postgres"),
+        *(
+            pytest.param(*layout, marks=pytest.mark.long)
+            for layout in (
+                (2, 2, 1, "sqlite"),
+                (2, 3, 2, "connections"),
+                *(
+                    (hosts, 12 // hosts, n, store)
+                    for hosts in (2, 3)
+                    for n in (3, 4)
+                    for store in ("sqlite", "postgres", "connections")
+                ),
+            )
+        ),
     ],
 )
 def test_hosts_find_together_what_one_worker_finds(
     site: Callable[..., Site],
     tmp_path: Path,
-    names: tuple[str, ...],
-    slots: tuple[int, ...],
+    request: pytest.FixtureRequest,
+    hosts: int,
+    slots: int,
     coordinators: int,
+    store: str,
 ) -> None:
+    """`slots`: of each host."""
+    server: Cluster | None = None
+    if store != "sqlite":
+        server = request.getfixturevalue("postgres")
     small = ["NODES=60"]
     tree = PROGRAMS / "tree.py"
     alone = ProgramCampaign(tmp_path / "alone", tree, {"seed": b"0"}, slots=1, env=small)
-    several = site(*names)
+    names = ("alpha", "beta", "gamma")[:hosts]
+    several = site(*names, server=None if server is None else server.folder)
     job = alone.job()
     job.config = with_target(job.config, several.target)
     assert job.run() == 0, job.story.read_text()
@@ -159,7 +180,9 @@ def test_hosts_find_together_what_one_worker_finds(
     for path in several.campaign.seeds.iterdir():
         path.unlink()
     (several.campaign.seeds / "seed").write_bytes(b"0")
-    several.use(*slots, coordinators=coordinators)
+    several.use(*[slots] * hosts, coordinators=coordinators)
+    several.campaign.ledger = "" if server is None else server.url
+    several.campaign.own_connections = store == "connections"
     several.campaign.env = tuple(small)
     job = several.job("tree", seconds=0.1)
     assert job.run(PATIENCE_S) == 0, job.story.read_text()
@@ -168,7 +191,7 @@ def test_hosts_find_together_what_one_worker_finds(
     assert status.epochs == 1
     assert [c.coordinator for c in status.coordinators] == list(range(coordinators))
     assert all(c.acknowledged == c.workers for c in status.coordinators)
-    assert sum(c.workers for c in status.coordinators) == sum(slots)
+    assert sum(c.workers for c in status.coordinators) == slots * hosts
     runs = [several.runs(host) for host in several.hosts.all]
     assert all(runs), "each host has executed something"
     assert sum(map(len, runs)) == expected.counters["decided"], "nothing was run twice"
