@@ -90,6 +90,18 @@ class Store(ABC):
         """Let the owner die between two turns and own the ledger again."""
 
 
+class CountingStore(Store):
+    """One that keeps counts apart from the rows that they count."""
+
+    @abstractmethod
+    def tamper(self, statement: str) -> None:
+        """Change rows behind the live owner's back."""
+
+    @abstractmethod
+    def literal(self, digest: str) -> str:
+        """Return a digest as a statement names it."""
+
+
 def one(ledger: Ledger, operation: Operation) -> Answer:
     """Run a turn of one operation."""
     (answer,) = ledger.run([operation]).answers
@@ -159,6 +171,17 @@ def lose(ledger: Ledger, times: int, cause: ReleaseCause = "lost", **flags: bool
         assert answer.changed
     assert isinstance(answer, Changed)
     return answer
+
+
+def damaged(ledger: Ledger, *operations: Operation) -> str:
+    """Run a turn that must meet damage and change nothing; return the message."""
+    before = snapshot(ledger)
+    with pytest.raises(IntegrityError) as met:
+        ledger.run(operations)
+    assert snapshot(ledger) == before
+    assert met.value.exit_code == 70
+    assert "symfleet verify" in met.value.hint
+    return str(met.value)
 
 
 class LedgerBehaviour:
@@ -1026,6 +1049,139 @@ class LedgerBehaviour:
         for lease in claim(again):
             decide(again, decision(lease))
         assert list(again.audit()) == []
+
+
+GONE = "DELETE FROM work WHERE state = '{}'"
+MOVED = "UPDATE work SET state = 'poisoned' WHERE state = '{}'"
+
+
+class CountingLedgerBehaviour(LedgerBehaviour):
+    """The suite, and what happens when rows are gone that are counted: nobody waits for them."""
+
+    @pytest.mark.guarantee("C9")
+    @pytest.mark.parametrize("how", [GONE, MOVED])
+    @pytest.mark.parametrize("flags", [{}, {"with_deferred": True}, {"suspects_only": True}])
+    def test_pending_rows_that_are_gone_are_damage_whoever_asks_for_work(
+        self, novel: Ledger, store: CountingStore, how: str, flags: dict[str, bool]
+    ) -> None:
+        admit(novel, b"leased", b"gone")
+        claim_one(novel)
+        store.tamper(how.format("pending"))
+        told = damaged(novel, Claim(0, 1, **flags))
+        assert "a count of work rows is wrong; where: standing pending" in told
+        assert "why: 1 counted, none found" in told
+
+    @pytest.mark.guarantee("C9")
+    def test_what_is_left_of_pending_rows_is_still_done(
+        self, novel: Ledger, store: CountingStore
+    ) -> None:
+        admit(novel, b"left", b"gone")
+        store.tamper("DELETE FROM work WHERE work = 2")
+        (left,) = claim(novel)
+        assert decide(novel, decision(left)).disposition == "completed"
+        assert "standing pending" in damaged(novel, Claim(0, 1))
+
+    @pytest.mark.guarantee("C9")
+    def test_counts_are_looked_at_when_the_turn_is_over(
+        self, novel: Ledger, store: CountingStore
+    ) -> None:
+        admit(novel, b"a", b"b")
+        held = claim_one(novel)
+        store.tamper(GONE.format("pending"))
+        back = Release(held.work_id, held.token, "given_back", ran=False)
+        # As long as a row is left, the campaign goes on.
+        answers = novel.run([Claim(0, 1, suspects_only=True), back]).answers
+        assert answers == (Claimed(()), Changed(True))
+        # What a turn has taken itself is not missed.
+        first, second = novel.run([Claim(0, 1), CountFaults(0, ())]).answers
+        assert isinstance(first, Claimed)
+        assert len(first.leases) == 1
+        assert second == Counted()
+        assert "1 counted, none found" in damaged(novel, Claim(0, 1), Claim(0, 1))
+
+    @pytest.mark.guarantee("C9")
+    @pytest.mark.parametrize("how", [GONE, MOVED])
+    def test_deferred_rows_that_are_gone_are_damage(
+        self, novel: Ledger, store: CountingStore, how: str
+    ) -> None:
+        admit(novel, b"a")
+        lease = claim_one(novel)
+        one(novel, Defer(lease.work_id, lease.token, "no result"))
+        store.tamper(how.format("deferred"))
+        told = damaged(novel, Claim(0, 1, with_deferred=True))
+        assert "standing deferred; why: 1 counted, none found" in told
+
+    @pytest.mark.guarantee("C9")
+    @pytest.mark.parametrize("how", [GONE, MOVED])
+    def test_a_leased_row_that_is_gone_is_damage_whatever_is_said_of_it(
+        self, novel: Ledger, store: CountingStore, how: str
+    ) -> None:
+        admit(novel, b"gone", b"there")
+        theirs = one(novel, Claim(1, 1))
+        assert isinstance(theirs, Claimed)
+        (gone,) = theirs.leases
+        there = claim_one(novel)
+        store.tamper(how.format("leased") + f" AND work_id = {store.literal(gone.work_id)}")
+        key = gone.work_id, gone.token
+        given_back = Release(there.work_id, there.token, "given_back", ran=False)
+        turns: tuple[list[Operation], ...] = (
+            [decision(gone)],
+            [Release(*key, "given_back", ran=False)],
+            [given_back, Release(*key, "given_back", ran=False)],
+            [Release(*key, "lost", ran=True)],
+            [Defer(*key, "no result")],
+            [Blame(*key, Incarnation(7), "died")],
+            [AuditLeases(1, (key,))],
+            [TakeOver(1)],
+            [given_back, decision(gone)],
+        )
+        for said in turns:
+            told = damaged(novel, *said)
+            left = 2 - said.count(given_back)
+            assert f"standing leased; why: {left} counted, {left - 1} found" in told, said
+        assert one(novel, given_back) == Changed(True), "nobody else is held up"
+
+    @pytest.mark.guarantee("C9")
+    def test_an_artefact_that_is_gone_is_damage_to_who_publishes_and_to_the_vote(
+        self, novel: Ledger, store: CountingStore
+    ) -> None:
+        sink = novel.register_sink(SinkKind.CORPUS, "corpus", "here")
+        admit(novel, b"a", b"b")
+        for lease in claim(novel):
+            decide(novel, decision(lease))
+        store.tamper("DELETE FROM artefacts WHERE artefact = 2")
+        turn = novel.run([SetSource(1, is_open=False)])
+        for said in (mark(sink, turn.last_artefact), CommitQuiescence("members", turn.changes)):
+            assert "where: artefacts; why: 2 counted, 1 found" in damaged(novel, said)
+
+    @pytest.mark.guarantee("C9")
+    @pytest.mark.guarantee("C10")
+    def test_rows_that_nobody_counts_forbid_the_vote(
+        self, novel: Ledger, store: CountingStore
+    ) -> None:
+        admit(novel, b"a")
+        lose(novel, 3)
+        lose(novel, 2, suspects_only=True)
+        store.tamper("UPDATE work SET state = 'pending' WHERE state = 'poisoned'")
+        changes = novel.run([SetSource(1, is_open=False)]).changes
+        told = damaged(novel, CommitQuiescence("members", changes))
+        assert "standing pending; why: 0 counted, some found" in told
+
+    @pytest.mark.guarantee("C9")
+    @pytest.mark.parametrize("state", ["leased", "deferred"])
+    def test_rows_that_are_gone_when_an_epoch_opens_are_damage(
+        self, store: CountingStore, state: str
+    ) -> None:
+        ledger = self._open(store, Keep.NOVEL)
+        admit(ledger, b"a", b"b")
+        lease = claim_one(ledger)
+        if state == "deferred":
+            one(ledger, Defer(lease.work_id, lease.token, "no result"))
+        again = store.crash_and_open()
+        store.tamper(GONE.format(state))
+        with pytest.raises(IntegrityError, match=f"standing {state}; why: 1 counted, 0 found"):
+            again.open_epoch(epoch_request(8))
+        assert again.status().epochs == 1
 
 
 class MemoryReference:

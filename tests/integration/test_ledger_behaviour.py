@@ -21,12 +21,18 @@ from symfleet.ledger.memory import MemoryLedger
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.testing.ledgers import ManualClock, campaign_row
+from symfleet.testing.stores import ledger_damage, postgres_damage
 from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.testing.stores.postgres_writers import SeveralWriters
 from symfleet.types import CampaignId, Keep
 
 if TYPE_CHECKING:
-    from tests.integration.ledger_behaviour import LedgerBehaviour, Store
+    from tests.integration.ledger_behaviour import (
+        CountingLedgerBehaviour,
+        CountingStore,
+        LedgerBehaviour,
+        Store,
+    )
 else:
     # Test modules are imported one by one, without a package around them.
     _SPEC = importlib.util.spec_from_file_location(
@@ -36,6 +42,8 @@ else:
     sys.modules["ledger_behaviour"] = _MODULE
     _SPEC.loader.exec_module(_MODULE)
     LedgerBehaviour, Store = _MODULE.LedgerBehaviour, _MODULE.Store
+    CountingLedgerBehaviour = _MODULE.CountingLedgerBehaviour
+    CountingStore = _MODULE.CountingStore
 
 
 class MemoryStore(Store):
@@ -53,7 +61,7 @@ class MemoryStore(Store):
         return self._ledger
 
 
-class SqliteStore(Store):
+class SqliteStore(CountingStore):
     """The store on disk: the owner is left as a killed process leaves it, and opened again."""
 
     def __init__(self, out: Path) -> None:
@@ -71,13 +79,19 @@ class SqliteStore(Store):
         self._ledger = opener.open_owner(self._out, self._request, ManualClock())
         return self._ledger
 
+    def tamper(self, statement: str) -> None:
+        ledger_damage.tamper(self._out / "ledger.db", statement)
+
+    def literal(self, digest: str) -> str:
+        return f"x'{digest}'"
+
     def end(self) -> None:
         """Close what is open."""
         if self._ledger is not None:
             self._ledger.close()
 
 
-class PostgresStore(Store):
+class PostgresStore(CountingStore):
     """The store on a server: the owner's session ends as a killed process ends it."""
 
     def __init__(self, out: Path, url: str) -> None:
@@ -98,13 +112,20 @@ class PostgresStore(Store):
         self._ledger = postgres_opener.open_owner(self._out, self._request, SystemClock())
         return self._ledger
 
+    def tamper(self, statement: str) -> None:
+        with postgres_damage.unguarded(self._out) as session:
+            assert session.execute(statement.encode()).rowcount > 0, "nothing was changed"
+
+    def literal(self, digest: str) -> str:
+        return rf"'\x{digest}'"
+
     def end(self) -> None:
         """Close what is open."""
         if self._ledger is not None:
             self._ledger.close()
 
 
-class SeveralStore(Store):
+class SeveralStore(CountingStore):
     """The store on a server, each turn over one of two connections."""
 
     def __init__(self, out: Path, url: str) -> None:
@@ -118,6 +139,12 @@ class SeveralStore(Store):
         assert self._writers is not None
         self._writers.close_peers()
         return self._several(self._postgres.crash_and_open())
+
+    def tamper(self, statement: str) -> None:
+        self._postgres.tamper(statement)
+
+    def literal(self, digest: str) -> str:
+        return self._postgres.literal(digest)
 
     def _several(self, root: Ledger) -> Ledger:
         assert isinstance(root, PostgresLedger)
@@ -138,7 +165,7 @@ class TestMemoryLedger(LedgerBehaviour):
         return MemoryStore()
 
 
-class TestSqliteLedger(LedgerBehaviour):
+class TestSqliteLedger(CountingLedgerBehaviour):
     """The suite on disk."""
 
     @pytest.fixture
@@ -148,7 +175,7 @@ class TestSqliteLedger(LedgerBehaviour):
         store.end()
 
 
-class TestPostgresLedger(LedgerBehaviour):
+class TestPostgresLedger(CountingLedgerBehaviour):
     """The suite on a server."""
 
     @pytest.fixture
@@ -158,7 +185,7 @@ class TestPostgresLedger(LedgerBehaviour):
         store.end()
 
 
-class TestSeveralWritersLedger(LedgerBehaviour):
+class TestSeveralWritersLedger(CountingLedgerBehaviour):
     """The suite on a server that several coordinators write to, each over its own connection."""
 
     @pytest.fixture

@@ -130,6 +130,31 @@ def test_e4_damaged_bytes_in_the_corpus_folder_are_repaired_and_counted(make: Ma
     (set_aside,) = (campaign.out / "lost+found").iterdir()
     assert set_aside.read_bytes() == b"damaged"
 
+@pytest.mark.guarantee("C9")
+@pytest.mark.guarantee("Q4")
+def test_work_that_vanishes_under_a_job_is_damage_and_nobody_waits_for_it(make: Make) -> None:
+    campaign = make("none", **{f"seed{n:02}": b"%d" % n for n in range(12)})
+    campaign.seconds = 0.4
+    job = campaign.job(advanced=Advanced(prefetch=0), stop=Stop(max_time_s=20.0))
+    job.start()
+    campaign.wait_for_decision(job)
+    campaign.tamper("DELETE FROM work WHERE state = 'pending'")
+    assert job.wait() == 70, job.story.read_text()
+    told = job.story.read_text()
+    assert "a count of work rows is wrong" in told, told
+    assert "standing pending" in told
+    assert "counted, none found" in told
+    assert "symfleet verify" in told
+    assert "next epoch" not in told, "damage is not started again"
+    with campaign.reader() as reader:
+        status = reader.status()
+        assert status.states[WorkState.PENDING] > 0, "nothing is put right silently"
+        assert "standing pending" in {finding.row for finding in reader.audit()}
+    assert acks(status) == [(2, 2)]
+    assert status.epoch is not None
+    assert status.epoch.exit_code == 70
+
+
 
 BAD_MANIFESTS: dict[str, Callable[[dict[str, object]], object]] = {
     "extra field": lambda m: {**m, "extra": 1},

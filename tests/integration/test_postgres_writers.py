@@ -29,6 +29,7 @@ from symfleet.ledger.postgres_arrays import Blobs, Numbers, Words
 from symfleet.ledger.postgres_attached import AttachedLedger, AttachRequest
 from symfleet.ledger.postgres_owner import GivenUpError
 from symfleet.ledger.postgres_statements import postgres_migrations
+from symfleet.ledger.postgres_turn import PostgresTurn
 from symfleet.ledger.postgres_writer import PostgresWriter
 from symfleet.protocol.operations import (
     Admit,
@@ -176,6 +177,50 @@ def test_claims_neither_wait_for_each_other_nor_take_the_same(
         admission(b"4").work_id,
         admission(b"5").work_id,
     }
+    assert list(root.audit()) == []
+
+
+@pytest.mark.guarantee("C9")
+def test_rows_that_another_one_is_about_to_lease_are_not_missed(
+    root: PostgresLedger,
+    attach: Callable[[int], AttachedLedger],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are counted, and a claim finds none of them: all are locked."""
+    admit(root, b"a", b"b")
+    first, second = attach(1), attach(2)
+    inside = at_commit(monkeypatch, first, lambda: claim(second, 2, 2))
+    assert len(claim(first, 1, 2)) == 2
+    assert inside == [()]
+
+
+@pytest.mark.guarantee("C9")
+@pytest.mark.parametrize("ends", [True, False])
+def test_counts_that_others_change_under_a_turn_that_doubts_them_are_no_damage(
+    root: PostgresLedger,
+    attach: Callable[[int], AttachedLedger],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    ends: bool,
+) -> None:
+    """What the turn has learned at its beginning is old by then: counts are read with the rows."""
+    admit(root, b"a", b"b")
+    first, second = attach(1), attach(2)
+    (held,) = claim(root, 0, 1)
+    whole = PostgresTurn.count_rows
+    between: list[Lease] = []
+
+    def count_rows(turn: PostgresTurn) -> Any:
+        if not between:
+            between.extend(claim(first, 1, 1))
+            if ends:
+                admit(root, b"c", b"d")
+                root.run([decision(held), Claim(0, 1)])
+        return whole(turn)
+
+    monkeypatch.setattr(PostgresTurn, "count_rows", count_rows)
+    assert one(second, Claim(2, 1, suspects_only=True)) == Claimed(())
+    assert len(between) == 1
     assert list(root.audit()) == []
 
 

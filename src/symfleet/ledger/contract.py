@@ -5,7 +5,8 @@ other coordinators may write beside it, each over its own connection (`AttachedL
 open the store read-only, live or not. `run` is the one way to change work: all operations of a turn
 in one transaction, a savepoint each. The meaning of each operation stands in
 `symfleet.protocol.operations`; one behaviour suite (`tests/integration/ledger_behaviour.py`) runs
-against every store.
+against every store. Nobody waits for what is counted and not there: a store that keeps counts apart
+from its rows looks whether they fit (`turn_counts`); the one in memory counts the rows themselves.
 
 Errors: IntegrityError for damage (the row is named, nothing is changed), IOFailure for disk full
 and I/O errors, BusyError when another owner lives, DataError for a store that is not ours.

@@ -12,6 +12,7 @@ from symfleet.ledger.rows import Cursor
 from symfleet.ledger.standing import Standing, published_nth
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import chain_start
+from symfleet.ledger.turn_counts import require_rows
 from symfleet.protocol.operations import SinkRow
 from symfleet.types import CampaignId, Epoch, SinkKind, WorkId
 
@@ -28,6 +29,8 @@ def open_epoch(
     """
     recovered = cursor.execute(_SQL["void_leases"]).rowcount
     rearmed = cursor.execute(_SQL["rearm_deferred"]).rowcount
+    require_rows("leased", standing.leased, recovered)
+    require_rows("deferred", standing.deferred, rearmed)
     (redone,) = cursor.execute(_SQL["unpublished_decisions"]).fetchone()
     last = cursor.execute(LAST_DECISION).fetchone()
     epoch = Epoch(standing.epoch + 1)

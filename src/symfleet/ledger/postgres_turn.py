@@ -310,6 +310,13 @@ class PostgresTurn(Turn):
             self._forget(values[-3])
         self._session.send_for(1, statement, values)
 
+    def count_rows(self) -> Any:
+        """Return counts and rows, once it is certain that this turn has written what it believes:
+        a row that another one has changed meanwhile is no damage, and the turn runs again."""
+        self.write_gathered()
+        self._session.verify()
+        return super().count_rows()
+
     def write_gathered(self) -> None:
         """Write all gathered rows, one statement for each table."""
         if self._is_empty:

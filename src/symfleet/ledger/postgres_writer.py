@@ -152,7 +152,7 @@ class PostgresWriter(RowLedger):
             known.read()
             known.last_input, known.left = self._last_input, self._left
             turn = PostgresTurn(self._ownership.session, self._standing, self._wall, known)
-            answers = tuple([self._answer(turn, operation) for operation in operations])
+            answers = self._answers(turn, operations)
             turn.write_gathered()
             return self._told(answers)
 

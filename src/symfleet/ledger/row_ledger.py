@@ -18,6 +18,7 @@ from symfleet.errors import DataError, InternalError
 from symfleet.ledger import (
     generations,
     opening,
+    turn_counts,
     turn_decision,
     turn_ending,
     turn_frontier,
@@ -196,6 +197,12 @@ class RowLedger(RowReading, ABC):
         )
 
     # ---- parts of a turn ------------------------------------------------------------------------
+
+    def _answers(self, turn: Turn, operations: Sequence[Operation]) -> tuple[Answer, ...]:
+        answers = tuple([self._answer(turn, operation) for operation in operations])
+        if turn.doubts_counts:
+            turn_counts.check_counts(turn)
+        return answers
 
     def _answer(self, turn: Turn, operation: Operation) -> Answer:
         if isinstance(operation, CommitQuiescence) and self._audit and not self._audit.finished:

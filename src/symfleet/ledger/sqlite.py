@@ -128,7 +128,7 @@ class SqliteLedger(RowLedger):
         lease_only = all(type(operation) is Claim for operation in operations)
         with self._transaction(lease_only=lease_only) as cursor:
             turn = Turn(self._connection, cursor, self._standing, self._clock.wall(), self._starved)
-            answers = tuple([self._answer(turn, operation) for operation in operations])
+            answers = self._answers(turn, operations)
         if crash.is_armed():
             pass_committed(operations)
         return self._told(answers)

@@ -47,6 +47,7 @@ def decide(turn: Turn, decide: Decide) -> Decided:
     if state == "done":
         return _decided_before(turn, decide, decision)
     if state != "leased" or epoch != standing.epoch:
+        turn.doubts_counts = True
         return Decided("stale")
     plan = planning.plan_decision(decide, standing.incarnation, standing.knowledge)
     rows = _rows_of_parts(turn, plan)

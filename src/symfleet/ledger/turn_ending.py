@@ -79,6 +79,8 @@ def mark_published(turn: Turn, mark: MarkPublished) -> Marked:
         kind = SinkKind(kind)
         nth = published_nth(turn.connection, kind, mark.published_upto)
         turn.standing.published[mark.sink] = (kind, nth)
+        if mark.published_upto == turn.standing.artefacts:
+            turn.doubts_counts |= turn.standing.artefacts_of(kind) != nth
     return Marked(disposition)
 
 
@@ -90,6 +92,7 @@ def audit_leases(turn: Turn, audit: AuditLeases) -> Audited:
         for work, epoch, fence in rows.fetchall()
     }
     held = set(audit.held)
+    turn.doubts_counts |= not held <= leased
     return Audited(
         orphaned=tuple(sorted(work_id for work_id, _ in leased - held)),
         unknown=tuple(sorted(work_id for work_id, _ in held - leased)),
@@ -99,6 +102,7 @@ def audit_leases(turn: Turn, audit: AuditLeases) -> Audited:
 def commit_quiescence(turn: Turn, commit: CommitQuiescence) -> Quiesced:
     """Commit the vote if nothing forbids it (C10, Q2, Q3)."""
     standing = turn.standing
+    turn.doubts_counts = True
     sources = turn.cursor.execute(_OPEN_SOURCES, (standing.epoch,)).fetchone()[0]
     reason = planning.why_not_quiescent(
         pending=standing.pending,

@@ -96,6 +96,9 @@ def claim(turn: Turn, claim: Claim) -> Claimed | Failed:
         standing.deferred -= len(late)
         standing.leased += len(late)
         leases += late
+    waits = standing.pending or (claim.with_deferred and standing.deferred)
+    if waits and not leases:
+        turn.doubts_counts = True
     return Claimed(tuple(leases))
 
 

@@ -136,6 +136,7 @@ def take_over(turn: Turn, take: TakeOver) -> TakenOver:
     missing = json.dumps((planning.coordinator_name(coordinator),))
     turn.cursor.execute(_PUT_ACK, (standing.epoch, coordinator, 0, 0, missing))
     taken = turn.take_over(coordinator)
+    turn.doubts_counts = True  # a lease that is gone has no holder any more who would miss it
     if taken:
         standing.leased -= taken
         standing.pending += taken

@@ -9,7 +9,7 @@ checks the first half of this for every refusal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from symfleet.errors import IntegrityError, InternalError
@@ -34,6 +34,7 @@ _GIVE_BACK: Final = _SQL["give_back"]
 _LEASE: Final = _SQL["lease"]
 _HAS_LEFT: Final = _SQL["has_left"]
 _TAKE_OVER: Final = _SQL["take_over"]
+_COUNT_ROWS: Final = _SQL["count_rows"]
 
 
 @dataclass(slots=True)
@@ -46,6 +47,21 @@ class Turn:
     wall: float
     starved: bool
     """The reserve is spent: no new work until there is space again."""
+    doubts_counts: bool = field(default=False, init=False)
+    """Something was met that counts would explain badly: look before the turn ends (C9)."""
+    _before: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._before = self.standing.row
+
+    def added(self) -> tuple[int, ...]:
+        """Return what this turn has added to each count."""
+        pairs = zip(self.standing.row, self._before, strict=True)
+        return tuple(now - then for now, then in pairs)
+
+    def count_rows(self) -> Any:
+        """Return the columns of `count_rows`: stored counts, and the rows that are there now."""
+        return self.cursor.execute(_COUNT_ROWS).fetchone()
 
     def find_input(self, input_id: InputId) -> int | None:
         """Return the row of an input, if the ledger has it."""
@@ -157,8 +173,9 @@ class Turn:
 
     def not_held(self, work_id: WorkId, token: FencingToken) -> None:
         """Make sure that nobody holds a row that was not found by its id: it is looked for among
-        the leased rows, which are few, in another index. Damage must not look like a stale token
-        (C9)."""
+        the leased rows, which are few, in another index, and they are counted at the turn's end.
+        Damage must not look like a stale token (C9)."""
+        self.doubts_counts = True
         key = (bytes.fromhex(work_id), token.epoch, token.fence)
         if self.cursor.execute(_HOLDS, key).fetchone() is not None:
             raise IntegrityError(

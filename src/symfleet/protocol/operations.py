@@ -92,7 +92,8 @@ class Claim:
     A row whose state id is leased already is passed over and unchanged (L3). Ids are recomputed
     from the payload and the input's bytes are hashed again (A1, A4): damage raises IntegrityError
     and ends the turn. `with_deferred` also takes rows that were deferred in this epoch and not yet
-    retried (once). `suspects_only` takes rows marked suspect, which no other claim takes.
+    retried (once). `suspects_only` takes rows marked suspect, which no other claim takes. Nothing
+    is found only when there is nothing: rows that are counted and not there are damage (C9).
     Answer: Claimed."""
 
     coordinator: RankNumber

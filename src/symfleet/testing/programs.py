@@ -8,7 +8,6 @@ execution can be counted from outside the campaign.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +30,7 @@ from symfleet.runtime.engines import engine_command
 from symfleet.runtime.identity import version
 from symfleet.runtime.stores import OpenedLedger, open_ledger, open_reader
 from symfleet.testing.jobs import Job, until
+from symfleet.testing.stores.ledger_damage import tamper
 from symfleet.types import WorkState
 
 
@@ -213,16 +213,5 @@ class ProgramCampaign:
             opened.ledger.close()
 
     def tamper(self, statement: str, values: Sequence[object] = ()) -> None:
-        """Change the ledger behind its back: triggers are put aside and set again."""
-        with contextlib.closing(sqlite3.connect(self.out / "ledger.db")) as connection:
-            triggers = connection.execute(
-                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
-            ).fetchall()
-            for name, _ in triggers:
-                connection.execute(f"DROP TRIGGER {name}")
-            connection.execute("PRAGMA ignore_check_constraints = 1")
-            changed = connection.execute(statement, tuple(values)).rowcount
-            for _, sql in triggers:
-                connection.execute(sql)
-            connection.commit()
-            assert changed > 0, "nothing was changed"
+        """Change the ledger behind its back."""
+        tamper(self.out / "ledger.db", statement, values)

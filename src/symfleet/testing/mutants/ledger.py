@@ -281,6 +281,20 @@ MUTANTS: Final = (
         InTests(_DAMAGE, "older_copy"),
     ),
     Mutant(
+        "missing_work_is_waited_for",
+        "C9",
+        "A claim that finds none of the rows that are counted is answered as if all were taken.",
+        (Edit(turn_frontier, "claim", "if waits and not leases:", "if waits and leases:"),),
+        InTests(_SQLITE, "gone"),
+    ),
+    Mutant(
+        "counts_of_the_turns_beginning",
+        "C9",
+        "Rows are compared with what was counted before the turn changed them.",
+        (Edit(turn_rows.Turn, "added", "now - then", "now - now"),),
+        InTests(_SQLITE, "counts_are_looked_at"),
+    ),
+    Mutant(
         "result_of_another_input",
         "C3",
         "A decision is bound to whatever input its result names.",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,21 @@ def _set_schema(connection: sqlite3.Connection, table: str, sql: str) -> None:
     connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (sql, table))
     version = int(connection.execute("PRAGMA schema_version").fetchone()[0])
     connection.execute(f"PRAGMA schema_version={version + 1}")
+
+
+def tamper(path: Path, statement: str, values: Sequence[object] = ()) -> None:
+    """Change a ledger behind its live owner's back: triggers are put aside and set again."""
+    with closing(sqlite3.connect(path)) as connection:
+        execute = connection.execute
+        rows = execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in rows:
+            execute(f"DROP TRIGGER {name}")
+        execute("PRAGMA ignore_check_constraints = 1")
+        changed = execute(statement, tuple(values)).rowcount
+        for _, sql in rows:
+            execute(sql)
+        connection.commit()
+        assert changed > 0, "nothing was changed"
 
 
 def rewrite_manifest(path: Path, decision: int, changes: dict[str, Any]) -> None:

@@ -43,3 +43,18 @@ FROM w LEFT JOIN inputs AS i ON i.input = w.input ORDER BY w.place, w.work
 -- name: find_sink
 -- Whoever comes second reads what the first one wrote.
 SELECT kind, incarnation, published_upto FROM sinks WHERE sink = ? FOR NO KEY UPDATE
+
+-- name: count_rows
+-- One statement: it sees all of another coordinator's transaction, or nothing.
+SELECT s.pending + x.pending, s.leased + x.leased, s.deferred + x.deferred,
+    s.corpus + s.crashes + s.hangs + x.shown,
+    EXISTS (SELECT 1 FROM work WHERE state = 'pending' AND suspect = 0)
+        OR EXISTS (SELECT 1 FROM work WHERE state = 'pending' AND suspect = 1),
+    (SELECT count(*) FROM work WHERE state = 'leased'),
+    EXISTS (SELECT 1 FROM work WHERE state = 'deferred'),
+    (SELECT coalesce(max(artefact), 0) FROM artefacts)
+FROM standing AS s CROSS JOIN (SELECT
+    coalesce(sum(pending), 0)::bigint AS pending, coalesce(sum(leased), 0)::bigint AS leased,
+    coalesce(sum(deferred), 0)::bigint AS deferred,
+    coalesce(sum(corpus + crashes + hangs), 0)::bigint AS shown
+    FROM coordinators WHERE coordinator > 0 AND epoch = (SELECT max(epoch) FROM epochs)) AS x
