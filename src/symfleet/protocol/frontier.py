@@ -2,8 +2,8 @@
 
 Each leased row of this epoch stands in exactly one place: in the claim table (claimed, not yet
 dispatched) or in one delivery. Rows are claimed in three stages: pending ones; when nothing else is
-open, deferred ones (J8); when even those are done, suspects, one at a time. A stage that came back
-short is not asked again until something changed.
+open, deferred ones (J8); when even those are done, suspects, deferred or not, one at a time. A
+stage that came back short is not asked again until something changed.
 
 The retry budget counts protocol failures of a work id in this epoch; beyond it an item is deferred.
 A deferral that fails keeps the item here, in memory, and counts (J8).
@@ -117,7 +117,7 @@ class Frontier:
             Claim(
                 self._coordinator,
                 limit,
-                with_deferred=stage is Stage.DEFERRED,
+                with_deferred=stage is not Stage.PENDING,
                 suspects_only=stage is Stage.SUSPECTS,
             ),
             lambda answer: self._on_claimed(limit, answer),

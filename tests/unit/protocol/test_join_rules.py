@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from symfleet.ledger.plan import LOSSES_TO_SUSPECT
 from symfleet.protocol.events import FrameReceived
 from symfleet.protocol.messages import Accepted, Executed, Progress, Result, Started
-from symfleet.protocol.operations import Claim, Decide, Defer, Release
+from symfleet.protocol.operations import Admit, Claim, Claimed, Decide, Defer, Release
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import CoordinatorBench, Turn
 from symfleet.testing.ledgers import packed
@@ -241,6 +242,25 @@ def test_retries_are_bounded_then_the_item_is_deferred_and_comes_last() -> None:
     faults = bench.faults()
     assert faults["protocol_deferred"] == {"": 1}
     assert faults["protocol_requeued"] == {"": 1}
+
+
+@pytest.mark.guarantee("J8")
+def test_a_suspect_that_was_deferred_is_due_in_its_epoch_too() -> None:
+    bench = CoordinatorBench(knobs=Knobs(prefetch=0, protocol_retries=0))
+    bench.ledger.run([Admit(bench.source, bench.seed(0).entries)])
+    for _ in range(LOSSES_TO_SUSPECT):
+        (answer,) = bench.ledger.run([Claim(0, 1)]).answers
+        assert isinstance(answer, Claimed)
+        (lease,) = answer.leases
+        bench.ledger.run([Release(lease.work_id, lease.token, "lost", ran=True)])
+    bench.join()
+    (work,) = [delivered for turn in bench.wait(0.2, 0.05) for delivered in turn.works]
+    turns = [bench.turn(bench.frame(Result((), 0, "")), bench.ready(work.token))]
+    assert bench.faults()["protocol_deferred"] == {"": 1}
+    turns += bench.wait(0.2, 0.05)
+    (again,) = [delivered for turn in turns for delivered in turn.works]
+    bench.turn(bench.result(again), bench.ready(again.token))
+    assert bench.ledger.status().total.executed == 1
 
 
 @pytest.mark.guarantee("J8")

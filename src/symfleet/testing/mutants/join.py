@@ -239,7 +239,7 @@ MUTANTS: Final = (
             Edit(
                 Frontier,
                 "claim",
-                "with_deferred=stage is Stage.DEFERRED",
+                "with_deferred=stage is not Stage.PENDING",
                 "with_deferred=True",
             ),
         ),
