@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import pytest
 from symfleet.config.environment import inherited_environment
 from symfleet.engine import processes
 from symfleet.engine.client import ExecutorClient
-from symfleet.engine.reasons import OUTPUT_LIMIT
+from symfleet.engine.reasons import NO_OUTPUT_FOLDER, OUTPUT_LIMIT
 from symfleet.protocol.events import (
     ExecutionDone,
     ExecutorFailed,
@@ -210,6 +211,49 @@ def test_only_distinct_regular_files_are_children(slots: list[Slot], tmp_path: P
     assert slot.explore(b"exit 0").children == ()
 
 
+@pytest.mark.parametrize("what", ["output", "around", "input"])
+@pytest.mark.parametrize("how", ["gone", "file", "folder", "elsewhere", "closed", "deep"])
+def test_a_program_may_do_with_its_folder_what_it_likes(
+    slots: list[Slot], tmp_path: Path, what: str, how: str
+) -> None:
+    if (what, how) == ("input", "deep"):
+        pytest.skip("it is a file")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_bytes(b"not ours")
+    slot = misbehave(slots, tmp_path)
+    word = str(elsewhere) if how == "elsewhere" else how
+    for end in ("", " crash"):
+        result = slot.explore(f"lose {what} {word}{end}".encode())
+        assert result.outcome is (Outcome.CRASH if end else Outcome.OK)
+        found = [child.data for child in result.children]
+        if what != "input" and how in ("gone", "file", "elsewhere"):
+            assert (found, result.reason) == ([], NO_OUTPUT_FOLDER)
+        after = slot.explore(b"many 2")
+        assert [child.data for child in after.children] == [b"0", b"1"]
+    assert [path.name for path in elsewhere.iterdir()] == ["precious"]
+
+
+def test_a_folder_that_is_closed_has_no_children(tmp_path: Path) -> None:
+    """Root may enter every folder, so somebody else has to look."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    look = f"from symfleet.engine.trees import names_in; print(names_in(Path({str(closed)!r})))"
+    tmp_path.chmod(0o755)
+    become = "import os; os.setuid(65534) if os.getuid() == 0 else None"
+    script = (
+        f"from pathlib import Path; {look.partition(';')[0]}; {become};{look.partition(';')[2]}"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PYTHONPATH": str(SOURCES)},
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    assert said.stdout == b"None\n"
+
+
 def test_a_counted_limit_names_the_first_child_left_out(slots: list[Slot], tmp_path: Path) -> None:
     slot = misbehave(slots, tmp_path, children=4)
     found = slot.explore(b"many 10")
@@ -265,6 +309,7 @@ def test_an_executor_that_dies_by_itself_is_reported_with_its_signal(
     gone = slot.wait(ExecutorGone)
     assert not gone.asked
     assert gone.signal == signal.SIGKILL
+    assert "logs/executor.log" in gone.detail
     assert not gone.memory_evidence
 
 

@@ -1,7 +1,9 @@
 """Program that does what the input says: exit, crash, sleep, spin, print, flood, daemon, crowd,
-odd."""
+odd, lose."""
 
+import contextlib
 import os
+import shutil
 import signal
 import sys
 import time
@@ -55,6 +57,29 @@ match word:
         for name in ("first", "second"):
             with open(os.path.join(out, name), "w") as file:
                 file.write("twin")
+    case "lose":  # what it was given: the folder of its output, that around it, its input
+        with open(os.path.join(out, "child"), "w") as file:
+            file.write("child")
+        place = {"input": sys.argv[1], "around": os.path.dirname(out)}.get(rest.split()[0], out)
+        match rest.split()[1]:
+            case "closed":
+                os.chmod(place, 0)
+            case "deep":
+                os.chdir(place)
+                for _ in range(3000):
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir("x" * 50)
+                    os.chdir("x" * 50)
+            case how:
+                shutil.rmtree(place) if os.path.isdir(place) else os.unlink(place)
+                if how == "file":
+                    open(place, "w").close()
+                elif how == "folder":
+                    os.makedirs(os.path.join(place, "inner"))
+                elif how != "gone":
+                    os.symlink(how, place)
+        if rest.endswith("crash"):
+            os.kill(os.getpid(), signal.SIGSEGV)
     case "log":
         sys.stderr.write(rest)
         os.kill(os.getppid(), signal.SIGKILL)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Final
 from symfleet.engine import frames, processes
 from symfleet.engine.capture import Capture
 from symfleet.engine.dialogue import REPORT_BYTES_MAX, Dialogue
+from symfleet.engine.trees import remove_if_possible
 from symfleet.errors import DataError
 from symfleet.protocol.events import (
     ExecutorFailed,
@@ -53,6 +53,7 @@ class ExecutorClient:
         self.slot = start.slot
         self.executor = start.executor
         self._work_dir = work_dir
+        self._log_name = plain(f"{log.parent.name}/{log.name}")
         self._dialogue = Dialogue(start, str(log), report_bytes_max)
         self._unsent = bytearray()
         self._memory_before = processes.oom_kills()
@@ -60,7 +61,7 @@ class ExecutorClient:
         self._child: subprocess.Popen[bytes] | None = None
         self._start_error = ""
         self._gone = False
-        shutil.rmtree(work_dir, ignore_errors=True)
+        remove_if_possible(work_dir)
         try:
             work_dir.mkdir(parents=True)
             self._child = processes.start_child(
@@ -165,7 +166,7 @@ class ExecutorClient:
             self.kill()
             self._end("")
         self._capture.close()
-        shutil.rmtree(self._work_dir, ignore_errors=True)
+        remove_if_possible(self._work_dir)
 
     def _queue(self, frame: frames.FromWorker) -> None:
         self._unsent += frames.encode_frame(frame)
@@ -226,7 +227,7 @@ class ExecutorClient:
         return ExecutorGone(
             slot=self.slot,
             executor=self.executor,
-            detail=detail,
+            detail=f"{detail} (its log: {self._log_name})",
             signal=signum,
             asked=self._dialogue.asked,
             memory_evidence=processes.oom_kills() > self._memory_before,

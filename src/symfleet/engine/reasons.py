@@ -9,6 +9,8 @@ from typing import Final
 
 OUTPUT_LIMIT: Final = "output_limit"
 """Said of every execution that was cut off, with children or without."""
+NO_OUTPUT_FOLDER: Final = "no_output_folder"
+"""Said by the engines that run a program of others, which has to leave its folder in place."""
 
 ADVICE: Final = {
     "not_instrumented": "the target is not instrumented: build it with `symfleet cc`",
@@ -18,5 +20,6 @@ ADVICE: Final = {
     "solver_time": "the solver runs out of time: raise --solver-rlimit and --solver-time",
     "already_covered": "the campaign has all that these inputs lead to",
     OUTPUT_LIMIT: "the target writes more than --output-limit and is cut off: raise it",
+    NO_OUTPUT_FOLDER: "the engine's program must leave its output folder in place",
     "degraded": "executions are too large: raise --rows, --events or --goals",
 }

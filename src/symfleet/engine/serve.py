@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-import stat
 import sys
 import time
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from typing import Final, NoReturn
 from symfleet.config.environment import inherited_environment
 from symfleet.engine import frames, processes
 from symfleet.engine.adapter import Adapter, Command, Layout
+from symfleet.engine.children import Left, read_children
 from symfleet.engine.identity import build_digest, find_program
 from symfleet.engine.programs import (
     ProgramLimits,
@@ -32,7 +32,8 @@ from symfleet.engine.programs import (
     WorkerGone,
     run_program,
 )
-from symfleet.engine.reasons import OUTPUT_LIMIT
+from symfleet.engine.reasons import NO_OUTPUT_FOLDER, OUTPUT_LIMIT
+from symfleet.engine.trees import empty_folder, fresh_file, own_folder
 from symfleet.errors import DataError
 from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME
 from symfleet.types import Outcome
@@ -43,9 +44,6 @@ _ROOM_BYTES: Final = 64 * 1024
 """With less than this a disk counts as full."""
 _LOW_BYTES: Final = 4 * DEFAULT_RESERVE_BYTES
 """With less than this a reserve that is gone was needed, and not removed by somebody."""
-_DEFAULT_CHILDREN: Final = 4096
-_DEFAULT_INPUT_BYTES: Final = 1 << 20
-_DEFAULT_RESULT_MIB: Final = 64
 
 
 class Server:
@@ -133,8 +131,7 @@ class Server:
         hello = self._greeted()
         self._write(frames.Started(id=run.id))
         layout = Layout(Path(hello.work_dir))
-        layout.input.write_bytes(run.input)
-        empty_folder(layout.output)
+        _lay_out(layout, run.input)
         self._adapter.prepare(layout, hello.keep)
         command = self._adapter.command(
             tuple(hello.argv),
@@ -149,19 +146,20 @@ class Server:
             # What it could not write is missing or cut off (A2): done again, when there is space.
             first = dataclasses.replace(first, outcome=Outcome.STALLED, cut_short=True)
         runs, verdict = 1, first
-        children, truncated, degraded = self._read_children(layout, hello.limits, run.bound)
+        left = read_children(layout.output, hello.limits, run.bound)
         if first.outcome is Outcome.CRASH:
-            empty_folder(layout.output)
+            _lay_out(layout, run.input)
             second = self._execute(self._adapter.confirmation(command), layout, run)
             runs, verdict = 2, (first if second.outcome is Outcome.CRASH else second)
         if first.cut_short:
-            degraded.append("time")
+            left.degraded.append("time")
         if verdict.outcome.is_verdict:
-            for child in children:
+            for child in left.children:
                 self._write(_child_frame(run.id, child))
         else:
-            children, truncated = [], None
-        self._write(_done_frame(run.id, digest, verdict, len(children), runs, truncated, degraded))
+            left.children, left.truncated = [], None
+        self._write(_done_frame(run.id, digest, verdict, left, runs))
+        own_folder(layout.root)
         empty_folder(layout.output)
 
     def _env(self, hello: frames.Hello) -> dict[str, str]:
@@ -205,33 +203,6 @@ class Server:
         elif cpu_us < self._counter:  # another program: its clock starts again
             self._counter = 0
 
-    def _read_children(
-        self, layout: Layout, limits: Mapping[str, int], bound: int
-    ) -> tuple[list[bytes], int | None, list[str]]:
-        """Return (distinct children from number `bound` on, first number left out, degradation).
-
-        Children are numbered in the order of their file names."""
-        children_max = limits.get("children") or _DEFAULT_CHILDREN
-        bytes_left = (limits.get("result_mib") or _DEFAULT_RESULT_MIB) << 20
-        input_max = limits.get("input_bytes") or _DEFAULT_INPUT_BYTES
-        found: dict[bytes, None] = {}
-        degraded: list[str] = []
-        names = sorted(path.name for path in layout.output.iterdir())
-        for number, name in enumerate(names[bound:], start=bound):
-            data = _read_regular(layout.output / name, input_max)
-            if data is None:
-                continue
-            if len(data) > input_max:
-                degraded = ["blobs"]
-                continue
-            if data in found:
-                continue
-            if len(found) >= children_max or len(data) > bytes_left:
-                return list(found), number, degraded
-            found[data] = None
-            bytes_left -= len(data)
-        return list(found), None, degraded
-
 
 def _refuse(protocol: int, argv: tuple[str, ...], env: Mapping[str, str]) -> frames.Failure | None:
     """Return why this cannot be served, or None."""
@@ -258,6 +229,8 @@ def _refuse(protocol: int, argv: tuple[str, ...], env: Mapping[str, str]) -> fra
 def _disk_was_full(folder: Path, reserve: Path | None) -> bool:
     """Whether a program that has just ended may have found no space to write in `folder`: there is
     none now, or the ledger's owner has given its `reserve` back because there was none."""
+    while not folder.is_dir() or folder.is_symlink():  # the program has removed or replaced it
+        folder = folder.parent
     disk = os.statvfs(folder)
     free = disk.f_bavail * disk.f_frsize
     if reserve is not None and free < _LOW_BYTES and not reserve.exists():
@@ -271,32 +244,11 @@ def _reserve_beside(folder: Path) -> Path | None:
     return next((place for place in places if place.exists()), None)
 
 
-def empty_folder(folder: Path) -> None:
-    """Make `folder` exist and be empty; links are removed, never followed."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        folder.unlink()
-    folder.mkdir(exist_ok=True)
-    with os.scandir(folder) as entries:
-        for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                Path(entry.path).chmod(0o700)
-                empty_folder(Path(entry.path))
-                Path(entry.path).rmdir()
-            else:
-                Path(entry.path).unlink()
-
-
-def _read_regular(path: Path, input_max: int) -> bytes | None:
-    """Return at most `input_max` + 1 bytes of a regular file; None for anything else."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        return None
-    with os.fdopen(fd, "rb") as file:
-        return file.read(input_max + 1)
+def _lay_out(layout: Layout, data: bytes) -> None:
+    """Make the folder what a run expects, whatever the one before has made of it."""
+    own_folder(layout.root)
+    fresh_file(layout.input, data)
+    empty_folder(layout.output)
 
 
 def _child_frame(run_id: int, data: bytes) -> frames.Child:
@@ -316,14 +268,9 @@ def _child_frame(run_id: int, data: bytes) -> frames.Child:
 
 
 def _done_frame(
-    run_id: int,
-    digest: str,
-    verdict: ProgramRun,
-    generated: int,
-    executions: int,
-    truncated: int | None,
-    degraded: list[str],
+    run_id: int, digest: str, verdict: ProgramRun, left: Left, executions: int
 ) -> frames.Done:
+    generated = len(left.children)
     return frames.Done(
         id=run_id,
         digest=digest,
@@ -341,18 +288,20 @@ def _done_frame(
         wall_us=verdict.wall_us,
         cpu_us=verdict.cpu_us,
         rss_kib_max=verdict.rss_kib_max,
-        degraded=degraded,
-        truncated=truncated,
-        reason=_reason(verdict.outcome, generated, degraded),
+        degraded=left.degraded,
+        truncated=left.truncated,
+        reason=_reason(verdict.outcome, left),
     )
 
 
-def _reason(outcome: Outcome, generated: int, degraded: list[str]) -> str | None:
+def _reason(outcome: Outcome, left: Left) -> str | None:
     if outcome is Outcome.FLOOD:
         return OUTPUT_LIMIT  # with children, too: what comes after is unseen
-    if generated:
+    if left.children:
         return None
-    return "degraded" if degraded else "all_unsat"
+    if left.no_folder:
+        return NO_OUTPUT_FOLDER
+    return "degraded" if left.degraded else "all_unsat"
 
 
 def _adapter(kind: str, words: tuple[str, ...]) -> Adapter | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from symfleet.engine.adapter import Command, Layout
+from symfleet.engine.trees import remove
 
 
 class SymccAdapter:
@@ -26,7 +27,7 @@ class SymccAdapter:
     def prepare(self, layout: Layout, keep: str) -> None:
         """Forget the coverage map unless the campaign keeps only what is new."""
         if keep == "all":
-            (layout.root / "map").unlink(missing_ok=True)
+            remove(layout.root / "map")
 
     def command(
         self, argv: tuple[str, ...], layout: Layout, *, stdin: bool, env: Mapping[str, str]

@@ -19,7 +19,6 @@ import contextlib
 import fcntl
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +30,7 @@ from typing import Final
 
 from symfleet.config.environment import GUARD_VARIABLE, inherited_environment
 from symfleet.engine import processes
+from symfleet.engine.trees import remove_if_possible
 
 _DAEMON: Final = "prted"
 _PREFIX: Final = "symfleet-host-"
@@ -63,7 +63,7 @@ def private_folder(parent: Path) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_if_possible(folder)
 
 
 def remove_dead_folders(parent: Path) -> None:
@@ -77,7 +77,7 @@ def remove_dead_folders(parent: Path) -> None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:  # held, somebody else's, or not there
             continue
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_if_possible(folder)
 
 
 def guard(words: Sequence[str], folder: Path) -> int:

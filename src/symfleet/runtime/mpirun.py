@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from symfleet.engine.trees import remove_if_possible
 from symfleet.errors import HostError
 from symfleet.runtime.placement import Placement
 
@@ -162,4 +163,4 @@ def remove_run_dirs(parent: Path, keep: Sequence[Path] = ()) -> None:
             if link.is_symlink() and link.readlink() == run_dir:
                 link.unlink()
                 folder.rmdir()
-        shutil.rmtree(run_dir, ignore_errors=True)
+        remove_if_possible(run_dir)  # with what targets may have made of their folders

@@ -8,7 +8,6 @@ they are in a temporary folder, which goes away with the rank.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+
+from symfleet.engine.trees import remove_if_possible
 
 _PREFIX: Final = "symfleet-rank-"
 
@@ -50,4 +51,4 @@ def rank_places(folders: Folders) -> Iterator[RankPlaces]:
     try:
         yield RankPlaces(private, private / "work")
     finally:
-        shutil.rmtree(private, ignore_errors=True)
+        remove_if_possible(private)
