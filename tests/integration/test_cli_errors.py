@@ -186,7 +186,7 @@ class Case:
 
 
 ON = "-o new -i seeds -- {target} @@"
-COMMAND = "--keep all --engine command --engine-command 'python3 x.py'"
+COMMAND = "--keep all --engine command --engine-command '/bin/sh x.sh'"
 
 CASES = [
     Case("misspelt option", f"explore --jbos 3 {ON}", ExitCode.USAGE, "did you mean --jobs?"),
@@ -224,6 +224,33 @@ CASES = [
         "explore -o new -i seeds -- ./nowhere @@",
         ExitCode.USAGE,
         "the target is missing",
+    ),
+    Case(
+        "missing target of another compiler",
+        "explore -o new -i seeds --keep all --engine symcc -- ./nowhere @@",
+        ExitCode.USAGE,
+        "the target is missing",
+    ),
+    *(
+        Case(
+            f"engine's program that is {what}",
+            f"explore -o new -i seeds --keep all --engine command --engine-command '{word} @@' "
+            "-- {target} @@",
+            ExitCode.USAGE,
+            says,
+        )
+        for what, word, says in (
+            ("missing", "./nowhere", "the engine's program is missing"),
+            ("not on PATH", "nowhere", "no folder in PATH holds it"),
+            ("a folder", "./seeds", "the engine's program is missing"),
+            ("not executable", "./plain.txt", "chmod +x"),
+        )
+    ),
+    Case(
+        "output where no folder can be",
+        f"explore -o /proc/nowhere -i seeds {COMMAND} -- /bin/true @@",
+        ExitCode.IO,
+        "choose another folder after -o",
     ),
     Case(
         "target that is a folder",
@@ -288,7 +315,7 @@ CASES = [
     ),
     Case(
         "engine without coverage that is to judge novelty",
-        "explore -o new -i seeds --engine command --engine-command x -- {target} @@",
+        "explore -o new -i seeds --engine command --engine-command true -- {target} @@",
         ExitCode.USAGE,
         "--keep all",
     ),
@@ -413,6 +440,15 @@ def test_a_process_of_its_own_says_the_same(place: Place) -> None:
     assert ended.returncode == 64
     assert "what to do" in ended.stderr
     assert ended.stdout == ""
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize("words", ["doctor ./nowhere @@", "doctor -- ./nowhere @@ -x"])
+def test_the_doctor_takes_a_target_with_and_without_the_mark(
+    capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    assert run(words.split()) == ExitCode.USAGE
+    assert "the target is missing" in capsys.readouterr().err
 
 
 def test_debug_adds_the_traceback(place: Place, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,6 +86,10 @@ def test_the_beginning_of_a_campaign_names_a_full_disk_and_nothing_else(
     code = errno.EACCES
     with pytest.raises(IOFailure, match="a folder cannot be made"), naming_the_disk(tmp_path):
         make_folder(tmp_path / "out")
+    code = errno.ENOENT  # as in /proc
+    with pytest.raises(IOFailure, match="cannot be made") as other, naming_the_disk(tmp_path):
+        make_folder(tmp_path / "out")
+    assert "resume" not in other.value.hint
 
 
 def test_shared_memory_is_filled_and_keeps_its_bytes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`symfleet doctor [-- TARGET]`: what this host or this target lacks, and how to mend it."""
+"""`symfleet doctor [TARGET]`: what this host or this target lacks, and how to mend it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ from symfleet.runtime.placement import place_ranks
 from symfleet.runtime.reach import SSH, ask_hosts, problem_of
 
 Target = Annotated[
-    str | None,
+    str,
     Parameter(
         name="TARGET",
-        help="A program to look at as well; with arguments: -- TARGET ARGS...",
-        show_default=False,
+        help="A program to look at as well, and its arguments; after -- when some are options.",
     ),
 ]
 Output = Annotated[
@@ -93,9 +92,7 @@ def register(app: App, invocation: Invocation) -> None:
 
     @app.command(name="doctor")
     def doctor(
-        target: Target = None,
-        /,
-        *,
+        *target: Target,
         output: Output = Path(),
         hosts: NamedHosts = None,
         hostfile: Hostfile = None,
@@ -105,12 +102,12 @@ def register(app: App, invocation: Invocation) -> None:
         """Check this host, others and a target if they are given. Exit code 69 when something is
         missing.
 
-        What stands after `--` is a program and its arguments, as `explore` takes it.
+        A program and its arguments may stand after `--`, as `explore` takes them.
         """
         said = {"hosts": hosts, "hostfile": hostfile, "ssh": ssh}
         flags = {name: value for name, value in said.items() if value is not None}
         others = with_hostfile(resolve(flags, settings_environment()).config).resources
-        argv = (target,) if target else invocation.target or ()
+        argv = (*target, *(invocation.target or ()))
         return examine(argv, output, others, as_json=json)
 
 

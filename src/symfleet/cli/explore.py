@@ -25,7 +25,7 @@ from symfleet.config.environment import (
 from symfleet.config.hostfile import with_hostfile
 from symfleet.config.model import CampaignConfig
 from symfleet.config.resolve import resolve
-from symfleet.doctor.target import check_seeds, check_target
+from symfleet.doctor.target import check_engine, check_seeds, check_target
 from symfleet.errors import (
     ExitCode,
     HostError,
@@ -38,6 +38,7 @@ from symfleet.ledger.opener import has_ledger
 from symfleet.observe.display import LaunchDisplay, Look
 from symfleet.observe.lines import summary_lines
 from symfleet.observe.report import Report
+from symfleet.runtime.placement import place_ranks
 
 ConfigFile = Annotated[
     Path | None,
@@ -85,6 +86,8 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
     out = Path(config.output.out_dir).absolute()
     search = inherited_environment().get("PATH", os.defpath)
     program = check_target(config, search)
+    if _executes_here(config):
+        check_engine(config, search)
     require_free_folder(out)
     if not has_ledger(out):
         check_seeds(config)
@@ -110,6 +113,14 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
         display.finished()
     _tell_end(out, code, as_json=as_json, quiet=mode == "none")
     return int(code)
+
+
+def _executes_here(config: CampaignConfig) -> bool:
+    """Whether this host is known to execute inputs, and not only others."""
+    if mpi_world_size() is not None:  # the ranks are there already, wherever that is
+        return False
+    placement = place_ranks(config.resources)
+    return placement is None or placement.hosts[0].slots > 0
 
 
 def _left_out(config: CampaignConfig, out: Path) -> str:

@@ -47,16 +47,18 @@ def _fact_lines(facts: LedgerFacts) -> Iterator[str]:
     if facts.schema != facts.newest_schema:
         version += f" (this symfleet knows {facts.newest_schema})"
     yield f"{version}, {facts.bytes / 2**20:,.1f} MiB"
-    yield from _row_lines(facts.rows)
+    yield from row_lines(facts.rows)
     if facts.moving:
         yield "it is just moving: `symfleet resume` or the same `symfleet ledger copy` ends that"
     for name in facts.retired:
         yield f"left behind: {name}"
 
 
-def _row_lines(rows: dict[str, int]) -> Iterator[str]:
+def row_lines(rows: dict[str, int]) -> Iterator[str]:
+    """Yield a line for each table."""
+    width = max(map(len, rows), default=0)
     for table, amount in rows.items():
-        yield f"  {table:<10} {amount:>12,} rows"
+        yield f"  {table:<{width}} {amount:>12,} rows"
 
 
 def copy(out: OutFolder, /, *, to: To, json: Json = False) -> int:
@@ -79,7 +81,7 @@ def copy(out: OutFolder, /, *, to: To, json: Json = False) -> int:
 
 
 def _copy_lines(out: Path, done: Relocated) -> Iterator[str]:
-    yield from _row_lines({table.table: table.rows for table in done.tables})
+    yield from row_lines({table.table: table.rows for table in done.tables})
     yield f"the campaign lives in {done.now}"
     yield f"what it has left stays as it was: {done.left}"
     yield f"`symfleet resume {out}` goes on with it"

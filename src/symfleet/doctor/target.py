@@ -13,6 +13,8 @@ from typing import Final
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.layout import CAMPAIGN_MARKS
 from symfleet.corpus.scan import is_campaign_folder, walk
+from symfleet.engine.command import TARGET_WORD
+from symfleet.engine.identity import find_program
 from symfleet.errors import DataError, UserError
 from symfleet.types import SinkKind
 
@@ -82,6 +84,30 @@ def check_target(config: CampaignConfig, path: str) -> Path:
             " --engine command",
         )
     return target
+
+
+def check_engine(config: CampaignConfig, path: str) -> None:
+    """Raise UserError when the program of the engine `command` cannot be run on this host, whose
+    `PATH` is `path`. With the other engines it is the target, or our own executor."""
+    words = config.target.engine_command
+    if config.target.engine != "command" or words[0] == TARGET_WORD:
+        return
+    environment = {"PATH": path, **config.target.environment}
+    program = find_program(words[0], environment)
+    if program is None:
+        raise UserError(
+            "the engine's program is missing",
+            where=words[0] or "engine_command",
+            why="there is no such file" if "/" in words[0] else "no folder in PATH holds it",
+            hint="check the first word of --engine-command",
+        )
+    if not os.access(program, os.X_OK):
+        raise UserError(
+            "the engine's program is not executable",
+            where=str(program),
+            why="its mode does not allow this user to run it",
+            hint=f"chmod +x {program}",
+        )
 
 
 def check_seeds(config: CampaignConfig) -> None:

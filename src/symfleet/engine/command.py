@@ -9,14 +9,18 @@ folder when the program has ended is a child.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from symfleet.engine.adapter import Command, Layout
+
+TARGET_WORD: Final = "@target"
 
 
 class CommandAdapter:
     """Run one program for each input."""
 
     name = "command"
+    fails_by_code = True
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self._words = words
@@ -25,7 +29,7 @@ class CommandAdapter:
         """Put the target's command line where `@target` stands."""
         words: list[str] = []
         for word in self._words:
-            words += target if word == "@target" else (word,)
+            words += target if word == TARGET_WORD else (word,)
         return tuple(words)
 
     def prepare(self, layout: Layout, keep: str) -> None:

@@ -34,6 +34,7 @@ _FILES: Final = 48
 _FILES_EACH: Final = 2
 """Files and folders of a start, and how many more each rank and each slot has."""
 _PROBE: Final = "room"
+_RESUME: Final = "`symfleet resume`"
 _LACKS: Final = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -150,7 +151,7 @@ def lack_of_room(
 
 @contextlib.contextmanager
 def naming_the_disk(out: Path) -> Iterator[None]:
-    """Tell a lack of space that the block meets in the words of a start.
+    """Tell what the disk refuses to the block in the words of a start.
 
     `symfleet resume`, which other hints name, needs a campaign that has been written down."""
     try:
@@ -159,6 +160,9 @@ def naming_the_disk(out: Path) -> Iterator[None]:
         cause = error.__cause__
         if isinstance(cause, OSError) and cause.errno in _LACKS:
             raise lack_of_room(cause, out) from cause
+        if _RESUME in error.hint:
+            hint = "mend the cause, or choose another folder after -o, and give the command again"
+            raise IOFailure(error.what, where=error.where, why=error.why, hint=hint) from cause
         raise
 
 

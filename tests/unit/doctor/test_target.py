@@ -49,6 +49,14 @@ def test_other_engines_take_any_program(tmp_path: Path) -> None:
     assert checks.check_target(CampaignConfig(target=other), "") == path
 
 
+@pytest.mark.parametrize("word", ["tool", "@target", "{tmp}/tool"])
+def test_an_engine_is_found_where_its_server_looks(tmp_path: Path, word: str) -> None:
+    program(tmp_path / "tool")
+    words = (word.format(tmp=tmp_path), "@@")
+    given = Target(engine="command", engine_command=words, env=(f"PATH={tmp_path}",))
+    checks.check_engine(CampaignConfig(target=given), "/nowhere")
+
+
 def seeds(*paths: Path) -> CampaignConfig:
     return CampaignConfig(target=Target(seed_paths=tuple(str(path) for path in paths)))
 
