@@ -109,27 +109,6 @@ def test_e4_a_seed_with_a_false_name_is_refused_and_the_rest_goes_on(make: Make)
     assert campaign.runs() == [input_id_of(b"that")]
 
 
-@pytest.mark.guarantee("A1")
-@pytest.mark.guarantee("C6")
-def test_e4_damaged_bytes_in_the_corpus_folder_are_repaired_and_counted(make: Make) -> None:
-    campaign = make("two", seed=b"seed")
-    # A job that ends leaves nothing unpublished; this one dies before the first mark is moved.
-    job = campaign.job(env={"SYMFLEET_CRASH": "coordinator.before_mark:1:kill"})
-    job.start()
-    until("the root has died", lambda: "the job died" in job.story.read_text(), 30)
-    (launcher,) = job.find(Role.LAUNCHER)
-    assert job.kill(launcher)
-    job.assert_nothing_left()
-    name = input_id_of(b"seed")
-    (path,) = (campaign.out / "corpus").rglob(name)
-    path.write_bytes(b"damaged")
-    run(campaign.job())
-    status = campaign.status(disturbed=["projection_repaired"])
-    assert status.faults_total["projection_repaired"] == {"": 1}
-    assert campaign.corpus_files() == {input_id_of(data): data for data in (b"seed", b"A", b"B")}
-    (set_aside,) = (campaign.out / "lost+found").iterdir()
-    assert set_aside.read_bytes() == b"damaged"
-
 @pytest.mark.guarantee("C9")
 @pytest.mark.guarantee("Q4")
 def test_work_that_vanishes_under_a_job_is_damage_and_nobody_waits_for_it(make: Make) -> None:
@@ -154,6 +133,27 @@ def test_work_that_vanishes_under_a_job_is_damage_and_nobody_waits_for_it(make: 
     assert status.epoch is not None
     assert status.epoch.exit_code == 70
 
+
+@pytest.mark.guarantee("A1")
+@pytest.mark.guarantee("C6")
+def test_e4_damaged_bytes_in_the_corpus_folder_are_repaired_and_counted(make: Make) -> None:
+    campaign = make("two", seed=b"seed")
+    # A job that ends leaves nothing unpublished; this one dies before the first mark is moved.
+    job = campaign.job(env={"SYMFLEET_CRASH": "coordinator.before_mark:1:kill"})
+    job.start()
+    until("the root has died", lambda: "the job died" in job.story.read_text(), 30)
+    (launcher,) = job.find(Role.LAUNCHER)
+    assert job.kill(launcher)
+    job.assert_nothing_left()
+    name = input_id_of(b"seed")
+    (path,) = (campaign.out / "corpus").rglob(name)
+    path.write_bytes(b"damaged")
+    run(campaign.job())
+    status = campaign.status(disturbed=["projection_repaired"])
+    assert status.faults_total["projection_repaired"] == {"": 1}
+    assert campaign.corpus_files() == {input_id_of(data): data for data in (b"seed", b"A", b"B")}
+    (set_aside,) = (campaign.out / "lost+found").iterdir()
+    assert set_aside.read_bytes() == b"damaged"
 
 
 BAD_MANIFESTS: dict[str, Callable[[dict[str, object]], object]] = {
