@@ -14,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -42,13 +43,28 @@ class Row:
     edges: int
     children: int
     corpus: int
+    seeds: int
+    """Of the corpus: what came from outside."""
     crashes: int
     hangs: int
     flips: dict[str, int]
     solved: dict[str, int]
     empty_executions: dict[str, int]
     faults: dict[str, int]
+    poisoned: int
     exit_code: int
+
+    @property
+    def problems(self) -> list[str]:
+        """What a healthy engine on a library with branches does not show."""
+        found = [f"{self.library}: {name} {count}" for name, count in self.faults.items()]
+        if self.poisoned:
+            found.append(f"{self.library}: {self.poisoned} inputs were set aside as poison")
+        if self.corpus <= self.seeds:
+            found.append(f"{self.library}: the corpus did not grow beyond {self.seeds} seeds")
+        if self.exit_code:
+            found.append(f"{self.library}: explore ended with {self.exit_code}")
+        return found
 
 
 def explore(program: Path, seeds: Path, out: Path, seconds: float, slots: int) -> Row:
@@ -74,12 +90,14 @@ def _row(library: str, report: Report, exit_code: int) -> Row:
         edges=total.edges,
         children=total.unique_children,
         corpus=report.corpus,
+        seeds=total.external_inputs,
         crashes=total.crashes,
         hangs=total.hangs,
         flips=total.flips,
         solved=total.solved,
         empty_executions=total.empty_executions,
-        faults=faults_in(total),
+        faults={**faults_in(total), **total.other_faults},
+        poisoned=total.poisoned,
         exit_code=exit_code,
     )
 
@@ -119,12 +137,14 @@ def main() -> int:
         program = targets.build(library, upstream, shlex.split(options.compiler), folder)
         out = folder / f"out-{now:%Y%m%d-%H%M%S}"
         rows.append(explore(program, library.seeds, out, options.seconds, options.slots))
+    problems = [problem for row in rows for problem in row.problems]
     report = {
         "date": now.isoformat(timespec="seconds"),
         "machine": {"architecture": platform.machine(), "cores": os.cpu_count()},
         "seconds": options.seconds,
         "slots": options.slots,
         "compiler": options.compiler,
+        "problems": problems,
         "libraries": [asdict(row) for row in rows],
     }
     options.results.mkdir(parents=True, exist_ok=True)
@@ -133,7 +153,15 @@ def main() -> int:
     console = Console(width=max(140, shutil.get_terminal_size().columns))
     console.print(table(rows))
     console.print(f"written to {path}")
-    return max((row.exit_code for row in rows), default=64)
+    for problem in problems:
+        console.print(f"PROBLEM: {problem}")
+    return exit_code(rows)
+
+
+def exit_code(rows: Sequence[Row]) -> int:
+    """Return the worst of what `explore` returned; 1 when something else is wrong."""
+    worst = max((row.exit_code for row in rows), default=64)
+    return worst or int(any(row.problems for row in rows))
 
 
 def _options() -> argparse.Namespace:
