@@ -113,7 +113,8 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     hint = advice(report)
     if hint is not None:
         yield f"hint       {hint}"
-    if (report.open_work or report.inbox) and not _goes_on(epoch):
+    waits = report.open_work or report.inbox or seeds_are_left(report)
+    if waits and not _goes_on(epoch):
         yield f"go on with `symfleet resume {shlex.quote(out)}`"
 
 
@@ -164,7 +165,16 @@ def what_is_left(report: Report) -> str:
         amounts["pending"] += _turns(total)
     if inbox:
         amounts["inbox"] = f"{inbox} in the inbox"
+    if seeds_are_left(report):
+        amounts["seeds"] = "the seeds (none has been read yet)"
     return ", ".join(amounts.values()) or "nothing"
+
+
+def seeds_are_left(report: Report) -> bool:
+    """Return whether no seed was taken in, though nobody has found that there is none: the ledger
+    has no rows for what waits then."""
+    epoch = report.epoch
+    return epoch is not None and epoch.reason != "quiescent" and not report.total.external_inputs
 
 
 def _turns(total: Counters) -> str:

@@ -64,6 +64,23 @@ def test_the_summary_between_two_epochs_of_a_job_asks_nothing_of_anybody() -> No
     assert "resume" not in text
 
 
+@pytest.mark.parametrize("reason", ["interrupted", "max_time", None])
+def test_seeds_that_were_not_read_are_left(reason: str | None) -> None:
+    epoch = status().epoch
+    assert epoch is not None
+    nothing = dataclasses.replace(TOTALS, executed=0, external_inputs=0, reasons={})
+    closed = dataclasses.replace(epoch, closed_wall=1.0 if reason else None, reason=reason)
+    early = status(epoch=closed, states={}, unpublished=0, corpus=0, total=nothing)
+    text = "\n".join(summary_lines(report(early, running=False), "out"))
+    assert "left       the seeds (none has been read yet)" in text
+    assert "go on with `symfleet resume out`" in text
+    ended = dataclasses.replace(closed, closed_wall=1.0, reason="quiescent")
+    done = report(dataclasses.replace(early, epoch=ended), running=False)
+    text = "\n".join(summary_lines(done, "out"))
+    assert "left       nothing" in text
+    assert "resume" not in text
+
+
 def test_the_summary_names_what_is_left_and_who_did_not_answer() -> None:
     epoch = status().epoch
     assert epoch is not None
