@@ -309,7 +309,7 @@ def test_an_executor_that_dies_by_itself_is_reported_with_its_signal(
     gone = slot.wait(ExecutorGone)
     assert not gone.asked
     assert gone.signal == signal.SIGKILL
-    assert "logs/executor.log" in gone.detail
+    assert gone.detail == "ended by signal 9"
     assert not gone.memory_evidence
 
 
@@ -350,6 +350,16 @@ def test_garbage_ends_the_executor_and_is_not_believed(
     gone = start(slots, tmp_path, setup).wait(ExecutorGone)
     assert not gone.asked
     assert gone.detail.startswith("invalid answer")
+
+
+def test_the_story_of_a_death_names_the_log_that_has_more(
+    slots: list[Slot], tmp_path: Path
+) -> None:
+    script = "import sys; sys.exit('last words')"
+    setup = EngineSetup((sys.executable, "-c", script), ("t",), "file", "all", {}, 1, {})
+    gone = start(slots, tmp_path, setup).wait(ExecutorGone)
+    assert gone.detail == "ended with 1 (its log: logs/executor.log)"
+    assert (tmp_path / "logs" / "executor.log").read_text() == "last words\n"
 
 
 def test_standard_error_of_an_engine_is_kept_and_bounded(slots: list[Slot], tmp_path: Path) -> None:

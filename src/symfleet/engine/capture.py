@@ -19,6 +19,11 @@ class Capture:
         self._file: BinaryIO | None = None
         self._size = 0
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was written that can be read there."""
+        return self._file is not None
+
     def write(self, data: bytes) -> None:
         """Append `data` (its last half-limit bytes when it is larger)."""
         data = data[-self._half :]

@@ -224,10 +224,12 @@ class ExecutorClient:
         signum = 0 if invalid or code >= 0 else -code
         if not invalid:
             detail = f"ended with {code}" if code >= 0 else f"ended by signal {signum}"
+        if self._capture.has_begun:
+            detail += f" (its log: {self._log_name})"
         return ExecutorGone(
             slot=self.slot,
             executor=self.executor,
-            detail=f"{detail} (its log: {self._log_name})",
+            detail=detail,
             signal=signum,
             asked=self._dialogue.asked,
             memory_evidence=processes.oom_kills() > self._memory_before,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import shutil
 import signal
 import socket
 import sys
@@ -31,6 +30,7 @@ from symfleet.config.environment import (
     mpi_rank,
 )
 from symfleet.engine import processes
+from symfleet.engine.trees import remove_if_possible
 from symfleet.errors import ExitCode, SymfleetError, UserError
 from symfleet.runtime.layout import ROOT_RANK
 from symfleet.runtime.plan import (
@@ -158,7 +158,7 @@ def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
     crash.point("root.told")
     if not plan.launcher_pid:
         write_outcome(Path(plan.config.output.out_dir) / VERDICT, outcome)
-        shutil.rmtree(plan.run_dir, ignore_errors=True)
+        remove_if_possible(Path(plan.run_dir))
         with contextlib.suppress(OSError):
             Path(plan.run_dir).parent.rmdir()
         if outcome.exit_code not in (ExitCode.DONE, ExitCode.CRASHES_FOUND):
