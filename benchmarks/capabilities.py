@@ -5,8 +5,8 @@ Each program of tests/capabilities/programs, compiled at each level with each LL
 `symfleet cc`; then symfleet-exec looks for its condition (see symfleet.testing.capabilities).
 Verdicts go into a dated file in benchmarks/results together with older ones of the same build of
 the engine, and all of them into docs/reference/capabilities.md. `--red` judges only what the newest
-file does not call solved. The exit code is 1 when a case is not solved. With `--only` or
-`--no-record` nothing is written.
+file does not call solved. The exit code is 1 when a case is not solved. With `--no-record`, or with
+`--only` alone, nothing is written.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def write_page(whole: record.Record) -> None:
 def main(argv: Sequence[str]) -> int:
     """Judge, write, return the exit code."""
     options = options_of(argv)
-    recorded = not options.only and not options.no_record
+    recorded = not options.no_record and (options.red or not options.only)
     native = Path(native_folder(os.environ))
     engine = record.engine_digest(native)
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
