@@ -961,7 +961,8 @@ class LedgerBehaviour:
         ledger = self._open(store, Keep.NOVEL)
         admit(ledger, b"done", b"leased", b"poisoned", b"deferred", b"pending")
         leases = claim(ledger, 4)
-        decide(ledger, decision(leases[0], [child(b"kid", 8)], edges=packed(16)))
+        met = decision(leases[0], [child(b"kid", 8)], edges=packed(16))
+        decide(ledger, replace(met, cut_off=("children",), left_out={"children": 3}))
         for executor in (1, 2, 3):
             held = leases[2] if executor == 1 else claim_one(ledger)
             one(ledger, Blame(held.work_id, held.token, Incarnation(executor), "SIGSEGV"))
@@ -985,7 +986,10 @@ class LedgerBehaviour:
             WorkState.SUPERSEDED: 5,
         }
         assert status.decisions == 1, "old decisions stay"
-        assert replace(status.total, edges=0) == replace(before.total, edges=0)
+        cut_off = (before.total.not_exhaustive, before.total.cut_off, before.total.left_out)
+        assert cut_off == (1, {"children": 1}, {"children": 3})
+        anew = replace(before.total, edges=0, not_exhaustive=0, cut_off={}, left_out={})
+        assert status.total == anew, "every input is executed again"
         assert (before.total.edges, status.total.edges) == (2, 0), "coverage counts anew"
         assert (len(knowledge), again.knowledge()) == (8, b"")
         assert again.rearm([leases[2].work_id]) == 0, "the old program's work never comes back"

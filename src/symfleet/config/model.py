@@ -57,8 +57,8 @@ class Stop(Checked):
         derived="no limit",
     )
     until_quiescent: bool = switch(
-        "Demand that all was tried: exit 2 when a limit cut something off. Without it, too, a"
-        " launch ends when nothing is left.",
+        "Demand that all was tried: exit 2 when a limit cut something off, or the launch ended"
+        " before nothing was left. Without it, too, a launch ends when nothing is left.",
         basic=True,
     )
     watch: bool = switch(

@@ -26,8 +26,10 @@ execution yields: `resume` refuses another value without `--accept-new-target`.
 
 _GROUP_TEXTS: Final = {
     "target": "What is explored, and by which engine.",
-    "limits": "Limits of one execution. In `--keep all` only counted limits keep a campaign"
-    " exhaustive: an execution that meets a wall-clock limit is reported as not exhaustive.",
+    "limits": "Limits of one execution. One that meets a limit leaves something untried: it is"
+    " counted by limit (`cut_off` in the status), and `--until-quiescent` then ends with 2. With"
+    " `--keep all` counted limits keep what is found a function of the input, wall-clock limits do"
+    " not.",
     "resources": "How much of which machines is used.",
     "stop": "When a launch ends. A stopped campaign keeps its frontier.",
     "output": "Where everything goes, and what is shown.",

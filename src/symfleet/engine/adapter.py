@@ -37,6 +37,8 @@ class Adapter(Protocol):
     """What differs between the programs that can be served."""
 
     name: str
+    fails_by_code: bool
+    """Whether an exit code other than 0 is a failure of the engine, not the target's verdict."""
 
     def program(self, target: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command line whose first word must be a program, from the target's."""

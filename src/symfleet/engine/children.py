@@ -24,6 +24,8 @@ class Left:
     truncated: int | None = None
     """Number of the first file that was left out for a counted limit."""
     degraded: list[str] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Files that a limit has cut off, by limit (`protocol.decision.cut_off`)."""
     no_folder: bool = False
     """The program has removed, replaced or closed its output folder: there are no children."""
 
@@ -43,15 +45,24 @@ def read_children(folder: Path, limits: Mapping[str, int], bound: int) -> Left:
         if data is None or data in found:
             continue
         if len(data) > input_max:
-            left.degraded = ["blobs"]
+            left.left_out["child_size"] = left.left_out.get("child_size", 0) + 1
             continue
         if len(found) >= children_max or len(data) > bytes_left:
             left.truncated = number
+            limit = "children" if len(found) >= children_max else "bytes"
+            left.left_out[limit] = sum(_is_regular(folder / rest) for rest in names[number:])
             break
         found[data] = None
         bytes_left -= len(data)
     left.children = list(found)
     return left
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _read_regular(path: Path, input_max: int) -> bytes | None:

@@ -171,7 +171,8 @@ class Dialogue:
 
 def _bytes_of(done: frames.Done) -> int:
     """Return about how much a report takes in a frame, its children aside."""
-    words = (*done.degraded, *done.opened, *done.how, *done.flips, done.reason or "")
+    counted = (*done.how, *done.flips, *done.left_out)
+    words = (*done.degraded, *done.opened, *counted, done.reason or "")
     return len(done.edges) + sum(4 * len(word) + _WORD_OVERHEAD for word in words)
 
 
@@ -208,4 +209,5 @@ def _executed(running: _Running, done: frames.Done) -> Executed:
         truncated=done.truncated,
         reason=done.reason,
         opened=tuple(done.opened),
+        left_out=done.left_out,
     )

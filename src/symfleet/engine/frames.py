@@ -138,6 +138,7 @@ class Done(Frame, frozen=True, tag="done"):
     truncated: int | None = None
     reason: str | None = None
     opened: list[str] = []
+    left_out: dict[str, int] = {}
 
 
 class SelfTestAnswer(Frame, frozen=True, tag="selftest"):

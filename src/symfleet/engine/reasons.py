@@ -11,6 +11,12 @@ OUTPUT_LIMIT: Final = "output_limit"
 """Said of every execution that was cut off, with children or without."""
 NO_OUTPUT_FOLDER: Final = "no_output_folder"
 """Said by the engines that run a program of others, which has to leave its folder in place."""
+PROGRAM_FAILED: Final = "program_failed"
+"""Said by them when it ends with an error and leaves nothing."""
+PROGRAM_LIMITED: Final = "program_limited"
+"""Said by them when limits have cut off all that it makes."""
+NO_CHILD: Final = "no_child"
+"""Said by them when it ends well and leaves nothing."""
 
 ADVICE: Final = {
     "not_instrumented": "the target is not instrumented: build it with `symfleet cc`",
@@ -21,5 +27,8 @@ ADVICE: Final = {
     "already_covered": "the campaign has all that these inputs lead to",
     OUTPUT_LIMIT: "the target writes more than --output-limit and is cut off: raise it",
     NO_OUTPUT_FOLDER: "the engine's program must leave its output folder in place",
+    PROGRAM_FAILED: "the engine's program ends with an error and leaves no child: run it by hand",
+    PROGRAM_LIMITED: "limits cut off all that the engine's program makes: see `cut off`",
+    NO_CHILD: "the engine's program leaves no child: does it write into the folder of @out?",
     "degraded": "executions are too large: raise --rows, --events or --goals",
 }

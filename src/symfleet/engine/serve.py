@@ -32,7 +32,13 @@ from symfleet.engine.programs import (
     WorkerGone,
     run_program,
 )
-from symfleet.engine.reasons import NO_OUTPUT_FOLDER, OUTPUT_LIMIT
+from symfleet.engine.reasons import (
+    NO_CHILD,
+    NO_OUTPUT_FOLDER,
+    OUTPUT_LIMIT,
+    PROGRAM_FAILED,
+    PROGRAM_LIMITED,
+)
 from symfleet.engine.trees import empty_folder, fresh_file, own_folder
 from symfleet.errors import DataError
 from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME
@@ -157,8 +163,9 @@ class Server:
             for child in left.children:
                 self._write(_child_frame(run.id, child))
         else:
-            left.children, left.truncated = [], None
-        self._write(_done_frame(run.id, digest, verdict, left, runs))
+            left.children, left.truncated, left.left_out = [], None, {}
+        reason = _reason(verdict, left, fails_by_code=self._adapter.fails_by_code)
+        self._write(_done_frame(run.id, digest, verdict, left, runs, reason))
         own_folder(layout.root)
         empty_folder(layout.output)
 
@@ -268,7 +275,12 @@ def _child_frame(run_id: int, data: bytes) -> frames.Child:
 
 
 def _done_frame(
-    run_id: int, digest: str, verdict: ProgramRun, left: Left, executions: int
+    run_id: int,
+    digest: str,
+    verdict: ProgramRun,
+    left: Left,
+    executions: int,
+    reason: str | None,
 ) -> frames.Done:
     generated = len(left.children)
     return frames.Done(
@@ -290,18 +302,22 @@ def _done_frame(
         rss_kib_max=verdict.rss_kib_max,
         degraded=left.degraded,
         truncated=left.truncated,
-        reason=_reason(verdict.outcome, left),
+        reason=reason,
+        left_out=left.left_out,
     )
 
 
-def _reason(outcome: Outcome, left: Left) -> str | None:
-    if outcome is Outcome.FLOOD:
+def _reason(verdict: ProgramRun, left: Left, *, fails_by_code: bool) -> str | None:
+    if verdict.outcome is Outcome.FLOOD:
         return OUTPUT_LIMIT  # with children, too: what comes after is unseen
     if left.children:
         return None
     if left.no_folder:
         return NO_OUTPUT_FOLDER
-    return "degraded" if left.degraded else "all_unsat"
+    if left.degraded or left.left_out:
+        return PROGRAM_LIMITED
+    failed = verdict.outcome is Outcome.ERROR or (fails_by_code and verdict.exit_code != 0)
+    return PROGRAM_FAILED if failed else NO_CHILD
 
 
 def _adapter(kind: str, words: tuple[str, ...]) -> Adapter | None:

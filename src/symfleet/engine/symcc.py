@@ -19,6 +19,7 @@ class SymccAdapter:
     """Run an instrumented binary with its variables."""
 
     name = "symcc"
+    fails_by_code = False
 
     def program(self, target: tuple[str, ...]) -> tuple[str, ...]:
         """The target is the program."""

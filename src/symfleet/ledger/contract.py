@@ -128,6 +128,11 @@ class Totals:
     reasons: dict[str, int] = field(default_factory=dict)
     skipped_inputs: dict[str, int] = field(default_factory=dict)
     not_exhaustive: int = 0
+    """Executions of the generation in which a limit cut something off for good."""
+    cut_off: dict[str, int] = field(default_factory=dict)
+    """They by limit."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Children of theirs that are known to be lost, by limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from symfleet.ledger.tally import (
     chain_next,
     chain_start,
     decision_counts,
+    is_of_generation,
     stories_digest,
     totals_of,
 )
@@ -196,7 +197,7 @@ class MemoryReading:
         sums: Counter[str] = Counter()
         first_epoch = self._tables.generation.first_epoch
         for (at, _, name), amount in self._tables.counters.items():
-            if (epoch is None or at == epoch) and (at >= first_epoch or name != "edges"):
+            if (epoch is None or at == epoch) and (at >= first_epoch or not is_of_generation(name)):
                 sums[name] += amount
         return sums
 

@@ -30,7 +30,7 @@ from symfleet.ledger.manifest import decode_manifest, manifest_digest
 from symfleet.ledger.rows import Database
 from symfleet.ledger.standing import read_knowledge, read_unpublished
 from symfleet.ledger.statements import load
-from symfleet.ledger.tally import totals_of
+from symfleet.ledger.tally import is_of_generation, totals_of
 from symfleet.protocol.operations import Artefact, SinkRow
 from symfleet.types import (
     CampaignId,
@@ -278,13 +278,13 @@ class RowReading:
         return tuple(EpochRow(Epoch(epoch), *rest) for epoch, *rest in rows)
 
     def _sums(self, epoch: Epoch, first_epoch: int) -> _Sums:
-        """Add counters up; edges are those of the generation that began with `first_epoch`."""
+        """Add counters up; those of a generation are of the one that began with `first_epoch`."""
         now: Counter[str] = Counter()
         total: Counter[str] = Counter()
         executed: dict[int, int] = {}
         executed_by: Counter[int] = Counter()
         for at, coordinator, name, amount in self._connection.execute(_SQL["counters"]):
-            if at >= first_epoch or name != "edges":
+            if at >= first_epoch or not is_of_generation(name):
                 total[name] += amount
             if name == "executed":
                 executed_by[coordinator] += amount

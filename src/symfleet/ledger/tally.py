@@ -55,6 +55,8 @@ class DecisionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ar
     follow_up: WorkId | None
     first_shown: int
     stories: bytes
+    cut_off: tuple[str, ...] = ()  # records of earlier versions end before
+    left_out: dict[str, int] = {}  # msgspec copies defaults
 
     @property
     def shown(self) -> int:
@@ -152,6 +154,8 @@ def record_of(decide: Decide, plan: DecisionPlan, effects: Effects) -> DecisionR
         follow_up=None if decide.follow_up is None or plan.keeps_all else decide.follow_up.work_id,
         first_shown=effects.shown[0].number if effects.shown else 0,
         stories=stories_digest(effects.shown),
+        cut_off=decide.cut_off,
+        left_out=decide.left_out,
     )
 
 
@@ -197,6 +201,10 @@ def decision_counts(generated: int, record: DecisionRecord) -> dict[str, int]:
     }
     for step, amount in record.solved.items():
         counts["solved." + step] = amount
+    for limit in record.cut_off:
+        counts["cut_off." + limit] = 1
+    for limit, amount in record.left_out.items():
+        counts["left_out." + limit] = amount
     if record.reason is not None:
         counts["reasons." + record.reason] = 1
     return counts
@@ -218,7 +226,13 @@ _PLAIN: Final = (
     "edges",
     "not_exhaustive",
 )
-_GROUPS: Final = ("flips", "solved", "reasons", "skipped_inputs")
+_GROUPS: Final = ("flips", "solved", "reasons", "skipped_inputs", "cut_off", "left_out")
+
+
+def is_of_generation(name: str) -> bool:
+    """Whether a counter says something of one program: a new generation begins with none of it,
+    because every input is executed again."""
+    return name in ("edges", "not_exhaustive") or name.startswith(("cut_off.", "left_out."))
 
 
 def totals_of(counts: Mapping[str, int]) -> Totals:
@@ -234,4 +248,6 @@ def totals_of(counts: Mapping[str, int]) -> Totals:
         solved=groups["solved"],
         reasons=groups["reasons"],
         skipped_inputs=groups["skipped_inputs"],
+        cut_off=groups["cut_off"],
+        left_out=groups["left_out"],
     )

@@ -8,6 +8,7 @@ from typing import Final
 
 from symfleet.engine.reasons import ADVICE, OUTPUT_LIMIT
 from symfleet.ledger.plan import PENDING_COUNTED_MAX
+from symfleet.observe.exhaustion import cut_off_lines
 from symfleet.observe.report import Counters, EpochPart, Report, faults_in
 
 
@@ -69,6 +70,8 @@ def advice(report: Report) -> str | None:
     if report.live is not None and total.executed > 0 and not report.open_work + report.inbox:
         if report.live.watching:
             return "nothing is left: waiting for inputs (seed folders, `corpus add`), or Ctrl-C"
+        if total.not_exhaustive:
+            return "nothing is left within the limits, which have cut something off: ending"
         return "nothing is left to explore: ending"
     if total.executed == 0 or total.generated > 0 or not total.empty_executions:
         return None
@@ -80,7 +83,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     """Yield the final summary."""
     total, epoch = report.total, report.epoch
     if epoch is not None:
-        yield f"epoch {epoch.number} {_standing(epoch)}"
+        yield f"epoch {epoch.number} {_standing(epoch, cut_off=total.not_exhaustive > 0)}"
     yield (
         f"time       {duration(report.time_this_epoch_s)} this epoch,"
         f" {duration(report.time_total_s)} in {report.epochs} {_epochs(report.epochs)}"
@@ -100,6 +103,7 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
         shares = ", ".join(f"{number}: {amount}" for number, amount in by_coordinator.items())
         yield f"           by coordinator {shares}"
     yield f"left       {what_is_left(report)}"
+    yield from cut_off_lines(total)
     if report.acks and not (epoch is not None and epoch.running):
         stopped = ", ".join(report.acks.values())
         missing = f"; not acknowledged: {', '.join(report.unacknowledged)}"
@@ -139,7 +143,7 @@ def _goes_on(epoch: EpochPart | None) -> bool:
     return epoch is not None and (epoch.running or epoch.restarting)
 
 
-def _standing(epoch: EpochPart) -> str:
+def _standing(epoch: EpochPart, *, cut_off: bool) -> str:
     if epoch.running:
         return f"is running (process {epoch.pid} on {epoch.host})"
     if epoch.restarting:
@@ -147,6 +151,8 @@ def _standing(epoch: EpochPart) -> str:
     if epoch.reason is None:
         return "crashed: it has no verdict; `symfleet resume` goes on"
     meaning = _REASONS.get(epoch.reason)
+    if cut_off and epoch.reason == "quiescent":
+        meaning = "nothing is left within the limits"
     return f"ended: {epoch.reason}" + (f" ({meaning})" if meaning else "")
 
 

@@ -101,11 +101,16 @@ class Counters(Part, frozen=True):
     solver_s: float
     wall_s: float
     not_exhaustive: int
+    """Executions in which a limit cut something off for good."""
     flips: dict[str, int]
     solved: dict[str, int]
     empty_executions: dict[str, int]
     """Executions without children, by reason."""
     skipped_inputs: dict[str, int]
+    cut_off: dict[str, int] = {}  # msgspec copies defaults; none in reports of earlier versions
+    """Executions in which something was cut off, by limit."""
+    left_out: dict[str, int] = {}
+    """Children that are known to be lost to a limit, by limit."""
 
 
 class EpochPart(Part, frozen=True):
@@ -241,6 +246,8 @@ def counters_of(
         solved=totals.solved,
         empty_executions=totals.reasons,
         skipped_inputs=totals.skipped_inputs,
+        cut_off=totals.cut_off,
+        left_out=totals.left_out,
     )
 
 

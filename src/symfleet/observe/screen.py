@@ -108,6 +108,8 @@ def _rows(report: Report) -> list[tuple[str, RenderableType]]:
     rows.append(("solved by", Text(_largest(total.solved))))
     rows.append(("empty", Text(_largest(total.empty_executions))))
     rows.append(("skipped", Text(_largest(total.skipped_inputs))))
+    if total.cut_off:
+        rows.append(("cut off", Text(_largest(total.cut_off), style="yellow")))
     rows.append(("health", _health(report)))
     hint = advice(report)
     if hint is not None:

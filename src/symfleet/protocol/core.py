@@ -30,6 +30,8 @@ from symfleet.protocol.violations import Chronicle, RemoteViolation
 from symfleet.types import DispatchToken, Keep
 
 _NOTES_A_TURN_MAX: Final = 16
+QUIESCENT: Final = "quiescent"
+"""The reason of the end that proves that nothing is left."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,7 @@ def _verify_executed(
         item.rss_kib_max,
         *(flips.sat, flips.unsat, flips.timeout, flips.unknown, flips.skipped),
         *item.solved.values(),
+        *item.left_out.values(),
     )
     bound = 0 if item.truncated is None else item.truncated
     if any(not 0 <= count <= AMOUNT_MAX for count in counts) or not 0 <= bound <= NUMBER_MAX:
@@ -151,7 +152,7 @@ def _verify_executed(
         raise _Contradiction("range", f"exit code {item.exit_code}, signal {item.signal}")
     if item.generated < len({child.digest for child in children}):
         raise _Contradiction("inventory", f"{item.generated} generated, {len(children)} children")
-    words = (*item.degraded, *item.solved, *item.opened, item.reason or "")
+    words = (*item.degraded, *item.solved, *item.opened, *item.left_out, item.reason or "")
     if len(words) > _WORDS_MAX or any(len(word) > 8 * _WORD_MAX or "\0" in word for word in words):
         raise _Contradiction("range", "too many or too long words")
     for child in children:
@@ -184,18 +185,51 @@ def _verify_child(child: ChildReport, parts: Parts, keep: Keep, knobs: Knobs) ->
         raise _Contradiction("range", f"child {child.digest[:64]}")
 
 
-def is_not_exhaustive(result: Executed) -> bool:
-    """Whether a wall limit ended the execution, so that its children depend on time."""
-    return result.outcome is Outcome.TIMEOUT or "time" in result.degraded
+_LIMIT_OF_OUTCOME: Final = {
+    Outcome.TIMEOUT: "time",
+    Outcome.HANG: "time",
+    Outcome.CPU: "time",
+    Outcome.OOM: "memory",
+    Outcome.FLOOD: "output",
+}
+_COUNTED_ON: Final = frozenset({"goals", "children", "bytes"})
+"""Limits that an execution stops at, and that a follow-up goes on from."""
+
+
+def cut_off(result: Executed, children: int, knobs: Knobs, *, goes_on: bool) -> tuple[str, ...]:
+    """Return the limits that left something untried for good, sorted; `children` were reported.
+
+    Every word of `degraded` is one. A query that the solver gave up is untried as well. `goes_on`:
+    a follow-up begins where the execution stopped. A function of the result alone: where counted
+    limits only are met, the same input gives the same answer on every slot (J, D)."""
+    found = set(result.degraded) | set(result.left_out)
+    if (limit := _LIMIT_OF_OUTCOME.get(result.outcome)) is not None:
+        # An engine says `time` of whatever was ended before its own end.
+        found = found - {"time"} | {limit}
+    if result.flips.timeout or result.flips.unknown:
+        found.add("solver")
+    if result.truncated is not None:
+        if children >= knobs.result_children:
+            found = found - {"goals"} | {"children"}
+        elif not found & {"time", *_COUNTED_ON}:
+            found.add("bytes")
+    return tuple(sorted(found - _COUNTED_ON if goes_on else found))
 
 
 def to_decide(
-    lease: Lease, work: WorkItem, verified: Verified, generation: GenerationId, keep: Keep
+    lease: Lease,
+    work: WorkItem,
+    verified: Verified,
+    generation: GenerationId,
+    keep: Keep,
+    knobs: Knobs,
 ) -> Decide:
     """Translate a verified execution into the operation that decides it."""
     result = verified.result
     assert isinstance(result, Executed)
     distinct = {child.digest: child for child in reversed(verified.children)}
+    follow_up = _follow_up(work, result, keep)
+    limits = cut_off(result, len(verified.children), knobs, goes_on=follow_up is not None)
     return Decide(
         work_id=lease.work_id,
         token=lease.token,
@@ -217,8 +251,9 @@ def to_decide(
         cpu_us=result.cpu_us,
         degraded=result.degraded,
         reason=result.reason,
-        follow_up=_follow_up(work, result, keep),
-        not_exhaustive=is_not_exhaustive(result),
+        follow_up=follow_up,
+        cut_off=limits,
+        left_out={name: count for name, count in result.left_out.items() if name in limits},
     )
 
 

@@ -86,6 +86,8 @@ class Executed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="exe
     truncated: int | None = None
     reason: str | None = None
     opened: tuple[str, ...] = ()
+    left_out: dict[str, int] = {}  # msgspec copies defaults
+    """New inputs that a limit has cut off, by reason; only what is known can be counted."""
 
 
 class Unsettled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="unsettled"):

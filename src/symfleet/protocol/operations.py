@@ -160,7 +160,15 @@ class Decide:
     degraded: tuple[Text, ...]
     reason: Text | None
     follow_up: FollowUp | None = None
-    not_exhaustive: bool = False
+    cut_off: tuple[Text, ...] = ()
+    """Which limits have left something untried that nothing will try again; sorted."""
+    left_out: dict[Text, Amount] = field(default_factory=dict)
+    """Children that are known to be lost to them, by reason."""
+
+    @property
+    def not_exhaustive(self) -> bool:
+        """Whether a limit has left something untried."""
+        return bool(self.cut_off)
 
     def __post_init__(self) -> None:
         flips = self.flips

@@ -22,7 +22,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from symfleet.protocol.core import Core, Ending
+from symfleet.protocol.core import QUIESCENT, Core, Ending
 from symfleet.protocol.events import Publish, Scan
 from symfleet.protocol.fleet import WorkerPhase
 from symfleet.protocol.messages import Prepare, Vote, VoteVoid
@@ -237,7 +237,7 @@ class Quiescence:
         core = self._core
         if isinstance(answer, Quiesced) and answer.committed:
             self.phase = VotePhase.COMMITTED
-            core.end(Ending("quiescent", 0))
+            core.end(Ending(QUIESCENT, 0))
         else:
             self.void(answer.reason if isinstance(answer, Quiesced) else "COMMIT failed")
 

@@ -82,7 +82,7 @@ def bytes_of(item: ItemResult) -> int:
     """Return about how much an item takes in a RESULT whose children have left for PARTs."""
     if not isinstance(item, Executed):
         return _REPORT_OVERHEAD
-    words = (*item.degraded, *item.opened, *item.solved, item.reason or "")
+    words = (*item.degraded, *item.opened, *item.solved, *item.left_out, item.reason or "")
     return len(item.edges) + 4 * sum(map(len, words)) + _REPORT_OVERHEAD
 
 

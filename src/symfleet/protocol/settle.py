@@ -14,7 +14,7 @@ from typing import Final, assert_never
 from symfleet.errors import IntegrityError
 from symfleet.protocol.blame import Fate, judge_death
 from symfleet.protocol.core import Core
-from symfleet.protocol.decision import Invalid, Verified, is_not_exhaustive, to_decide, verify
+from symfleet.protocol.decision import Invalid, Verified, to_decide, verify
 from symfleet.protocol.delivery import Delivery, Phase, Step, Undo
 from symfleet.protocol.fleet import Slot, SlotPhase
 from symfleet.protocol.messages import Executed, ExecutorDied, NotRun, Result, Unsettled
@@ -30,7 +30,7 @@ from symfleet.protocol.operations import (
 )
 from symfleet.protocol.parts import Parts
 from symfleet.protocol.sizing import Costs
-from symfleet.types import Incarnation, Keep, SlotAddress, input_id_of
+from symfleet.types import Incarnation, SlotAddress, input_id_of
 
 _FAILURES_MAX: Final = 3
 _CAUSES: Final[dict[str, ReleaseCause]] = {
@@ -48,7 +48,7 @@ class Settlement:
         self._costs = costs
         self._deciding: list[Delivery] = []
         self.not_exhaustive = 0
-        """Executions of this epoch that a wall limit ended."""
+        """Executions of this epoch in which a limit cut something off."""
         self.decided = 0
         self._to_reset: dict[SlotAddress, Incarnation] = {}
 
@@ -171,7 +171,8 @@ class Settlement:
         lease = delivery.leases[number]
         core.breaker.success(core.fleet.workers[slot.place.rank].host)
         self._costs.learn(result.wall_us)
-        not_exhaustive = is_not_exhaustive(result) and setup.keep is Keep.ALL
+        work = delivery.items[number]
+        operation = to_decide(lease, work, one, setup.generation, setup.keep, setup.knobs)
 
         def decided(answer: Answer) -> None:
             match answer:
@@ -180,7 +181,7 @@ class Settlement:
                 case Decided(disposition=disposition, new_edges=new_edges):
                     if disposition == "completed":
                         self.decided += 1
-                        self.not_exhaustive += not_exhaustive
+                        self.not_exhaustive += operation.not_exhaustive
                     core.learn(new_edges)
                 case Failed(message=message):
                     core.note("warning", "decision_failed", work=lease.work_id, why=message)
@@ -189,7 +190,6 @@ class Settlement:
                     return
             self._end_item(delivery, number)
 
-        operation = to_decide(lease, delivery.items[number], one, setup.generation, setup.keep)
         core.outbox.ask(operation, decided)
 
     def _death(self, slot: Slot, delivery: Delivery, number: int, death: ExecutorDied) -> None:

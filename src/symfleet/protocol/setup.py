@@ -172,8 +172,9 @@ class CoordinatorSetup:
     never spoke is counted in full at the end; a rank that is not named counts one.
     `standby`: sources of other coordinators, by number, that this one scans when they are lost.
     `opening` is what the ledger found when this epoch was opened. `until_quiescent`: the epoch ends
-    when no work is left. `exhaustive`: what a limit cut off counts as left undone. `may_restart`: a
-    launcher opens another epoch when this one ends because slots were lost.
+    when no work is left. `exhaustive`: everything is to be tried, so that what a limit cut off and
+    an end before quiescence are left undone; `cut_off_before` executions of earlier epochs were cut
+    off. `may_restart`: a launcher opens another epoch when this one ends because slots were lost.
     """
 
     campaign: CampaignId
@@ -193,7 +194,8 @@ class CoordinatorSetup:
     standby: Mapping[int, tuple[SourceSetup, ...]] = field(default_factory=dict)
     opening: EpochOpening
     until_quiescent: bool
-    exhaustive: bool = True
+    exhaustive: bool = False
+    cut_off_before: int = 0
     accept_faults: bool = False
     may_restart: bool = True
     knobs: Knobs = field(default_factory=Knobs)

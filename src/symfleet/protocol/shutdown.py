@@ -12,8 +12,9 @@ last word is Closed. The root closes when all have; it names a coordinator that 
 the grace, and its workers. The verdict is the root's, over the faults of all.
 
 A finished run ends with 2 instead of 0 when messages were quarantined, results were invalid, items
-are deferred or poisoned, executions were cut off by a wall limit in a run that was to be
-exhaustive, or a worker did not acknowledge; `accept_faults` makes it 0.
+are deferred or poisoned, or a worker did not acknowledge; and, in a run that was to be exhaustive,
+when a limit cut executions off (in earlier epochs, too) or it ended before it was quiescent.
+`accept_faults` makes it 0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from symfleet.errors import ExitCode
-from symfleet.protocol.core import Core, Ending
+from symfleet.protocol.core import QUIESCENT, Core, Ending
 from symfleet.protocol.delivery import Phase, Undo
 from symfleet.protocol.events import Finish, Publish
 from symfleet.protocol.fleet import WorkerPhase, WorkerRecord
@@ -249,9 +250,17 @@ class Shutdown:
         if ending.exit_code != int(ExitCode.DONE) or core.setup.accept_faults:
             return ending.exit_code
         left = core.frontier.deferred + core.frontier.poisoned
-        if self.faulty or core.peers.faulty or left or self.missing:
+        if self.faulty or core.peers.faulty or left or self.missing or self._is_untried(ending):
             return int(ExitCode.FINISHED_WITH_FAULTS)
         return int(ExitCode.DONE)
+
+    def _is_untried(self, ending: Ending) -> bool:
+        """Whether a run that was to be exhaustive has not tried everything: only quiescence proves
+        that nothing is left, and what earlier epochs cut off was never tried."""
+        setup = self._core.setup
+        if not setup.exhaustive or ending.restart:
+            return False
+        return ending.reason != QUIESCENT or setup.cut_off_before > 0
 
     def deadlines(self) -> Iterator[float]:
         """Yield when the end has something to do."""

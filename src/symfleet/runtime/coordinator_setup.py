@@ -32,11 +32,13 @@ def coordinator_setup(  # noqa: PLR0913 - a coordinator is told much at its birt
     slots: Mapping[int, int],
     sources: Sequence[SourcePlace],
     may_restart: bool,
+    cut_off_before: int = 0,
     standby: Mapping[int, Sequence[SourcePlace]] | None = None,
     knobs: Knobs,
 ) -> CoordinatorSetup:
     """Return what the machine of coordinator `number` is told. `standby`: sources that it scans
-    when the coordinator of that number is lost."""
+    when the coordinator of that number is lost. `cut_off_before`: executions of earlier epochs in
+    which a limit cut something off."""
 
     def setups(places: Sequence[SourcePlace]) -> tuple[SourceSetup, ...]:
         return tuple(SourceSetup(one.source, watched=config.stop.watch) for one in places)
@@ -60,6 +62,7 @@ def coordinator_setup(  # noqa: PLR0913 - a coordinator is told much at its birt
         opening=opening,
         until_quiescent=not config.stop.watch,
         exhaustive=config.stop.until_quiescent,
+        cut_off_before=cut_off_before,
         accept_faults=config.stop.accept_faults,
         may_restart=may_restart,
         knobs=knobs,

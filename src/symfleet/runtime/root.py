@@ -257,6 +257,7 @@ class Root:
                 sources=sources[0],
                 standby=dict(enumerate(sources[1:], 1)),
                 may_restart=self._plan.launcher_pid != 0,
+                cut_off_before=ledger.status().total.not_exhaustive,
                 knobs=self._knobs,
             ),
             now,

@@ -119,6 +119,8 @@ class CoordinatorBench:
         keep: Keep = Keep.ALL,
         knobs: Knobs | None = None,
         program: SyntheticProgram | None = None,
+        exhaustive: bool = False,
+        cut_off_before: int = 0,
         accept_faults: bool = False,
         number: int = 0,
         peers: tuple[int, ...] = (),
@@ -159,6 +161,8 @@ class CoordinatorBench:
             sources=(SourceSetup(self.source),),
             opening=opening,
             until_quiescent=True,
+            exhaustive=exhaustive,
+            cut_off_before=cut_off_before,
             accept_faults=accept_faults,
             knobs=self.knobs,
         )

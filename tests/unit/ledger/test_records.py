@@ -19,7 +19,15 @@ from symfleet.ledger.manifest import (
     manifest_digest,
     manifest_of,
 )
-from symfleet.ledger.tally import kept_bits, kept_flags
+from symfleet.ledger.tally import (
+    DecisionRecord,
+    decision_counts,
+    decode_record,
+    encode_record,
+    kept_bits,
+    kept_flags,
+)
+from symfleet.protocol.messages import Flips
 from symfleet.protocol.operations import Lease
 from symfleet.testing.ledgers import admission, child, decision, packed
 from symfleet.types import Epoch, Fence, FencingToken, Incarnation, Outcome
@@ -144,3 +152,26 @@ def test_every_sql_file_has_blocks_of_one_statement() -> None:
 
 def test_the_first_migration_makes_an_empty_database() -> None:
     assert len(statements.migrations()) >= 1
+
+
+def test_a_record_of_an_earlier_version_counts_what_it_counted() -> None:
+    numbers = dict.fromkeys(DecisionRecord.__struct_fields__, 0)
+    fields: dict[str, Any] = {
+        **numbers,
+        "kept": b"",
+        "flips": Flips(),
+        "solved": {},
+        "degraded": ("goals",),
+        "reason": None,
+        "not_exhaustive": False,
+        "follow_up": None,
+        "stories": b"",
+    }
+    fields |= {"cut_off": ("goals",), "left_out": {"children": 2}}
+    record = DecisionRecord(**fields)
+    counts = decision_counts(0, record)
+    assert (counts["cut_off.goals"], counts["left_out.children"]) == (1, 2)
+    earlier = msgspec.msgpack.encode(msgspec.msgpack.decode(encode_record(record))[:-2])
+    before = decision_counts(0, decode_record(earlier))
+    assert before == {name: counts[name] for name in before}
+    assert not before.keys() & {"cut_off.goals", "left_out.children"}

@@ -14,6 +14,7 @@ from symfleet.protocol.messages import (
     ChildReport,
     Executed,
     ExecutorDied,
+    Flips,
     ItemResult,
     NotRun,
     ResetSlot,
@@ -307,17 +308,66 @@ def test_a_follow_up_that_gains_nothing_is_not_made() -> None:
     assert decide.follow_up is None
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"outcome": Outcome.TIMEOUT, "children": (), "generated": 0}, {"degraded": ("time",)}],
-)
-def test_a_wall_limit_makes_the_execution_not_exhaustive(change: dict[str, Any]) -> None:
-    bench, work = working()
+def decided(bench: CoordinatorBench, work: Delivered, **change: Any) -> Decide:
     item = msgspec.structs.replace(honest(bench, work), **change)
     (decide,) = [
         op for op in bench.turn(bench.result(work, [item])).operations if isinstance(op, Decide)
     ]
-    assert decide.not_exhaustive
+    return decide
+
+
+@pytest.mark.parametrize(
+    ("change", "limits"),
+    [
+        ({}, ()),
+        ({"outcome": Outcome.TIMEOUT, "children": (), "generated": 0}, ("time",)),
+        ({"outcome": Outcome.CPU}, ("time",)),
+        ({"degraded": ("time",)}, ("time",)),
+        ({"degraded": ("time",), "truncated": 3}, ("time",)),
+        ({"outcome": Outcome.FLOOD, "degraded": ("time",)}, ("output",)),
+        ({"outcome": Outcome.OOM, "degraded": ("time",)}, ("memory",)),
+        ({"degraded": ("rows", "events")}, ("events", "rows")),
+        ({"degraded": ("a word of another engine",)}, ("a word of another engine",)),
+        ({"degraded": ("goals",), "truncated": 3}, ("goals",)),
+        ({"truncated": 3}, ("bytes",)),
+        ({"flips": Flips(timeout=1)}, ("solver",)),
+        ({"flips": Flips(unknown=1)}, ("solver",)),
+        ({"flips": Flips(sat=1, unsat=4, skipped=2)}, ()),
+        ({"left_out": {"child_size": 2}}, ("child_size",)),
+    ],
+)
+def test_whatever_a_limit_cut_off_makes_the_execution_not_exhaustive(
+    change: dict[str, Any], limits: tuple[str, ...]
+) -> None:
+    bench, work = working()
+    decide = decided(bench, work, **change)
+    assert (decide.cut_off, decide.not_exhaustive) == (limits, bool(limits))
+    total = bench.ledger.status().total
+    assert total.not_exhaustive == bool(limits)
+    assert total.cut_off == dict.fromkeys(limits, 1)
+    assert total.left_out == change.get("left_out", {})
+
+
+def test_as_many_children_as_are_allowed_are_what_a_search_stopped_at() -> None:
+    bench = CoordinatorBench(keep=Keep.ALL, knobs=Knobs(prefetch=0, result_children=1))
+    (work,) = bench.first_work(0)
+    one = honest(bench, work).children[:1]
+    decide = decided(bench, work, children=one, truncated=3, degraded=("goals",))
+    assert decide.cut_off == ("children",)
+
+
+def test_what_a_follow_up_goes_on_with_is_not_cut_off() -> None:
+    bench, work = working(Keep.NOVEL)
+    decide = decided(bench, work, truncated=12, degraded=("goals", "rows"))
+    assert decide.follow_up is not None
+    assert decide.cut_off == ("rows",)
+
+
+def test_a_negative_number_of_lost_children_is_invalid() -> None:
+    bench, work = working()
+    item = msgspec.structs.replace(honest(bench, work), left_out={"children": -1})
+    bench.turn(bench.result(work, [item]))
+    assert bench.faults()["invalid_results"] == {"range": 1}
 
 
 def test_items_of_a_bundle_that_did_not_run_go_back_unblamed() -> None:
