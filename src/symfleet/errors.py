@@ -59,6 +59,14 @@ def parts_of(text: str) -> tuple[str, str, str, str]:
     return what, where, why, hint
 
 
+def naming_folder(hint: str, folder: str) -> str:
+    """Put the campaign's folder (quoted for a shell) into the commands that a hint names: a ledger,
+    for one, does not know by which name people go on."""
+    for verb in ("resume", "verify"):
+        hint = hint.replace(f"`symfleet {verb}`", f"`symfleet {verb} {folder}`")
+    return hint
+
+
 class UserError(SymfleetError):
     """The command line or the configuration asks for something impossible."""
 

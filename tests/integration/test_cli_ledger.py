@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import pytest
 
 from symfleet.cli import resume as resume_verb
 from symfleet.cli.app import run
+from symfleet.cli.campaign import stored_config
 from symfleet.clock import SystemClock
 from symfleet.config.model import CampaignConfig, Output, Resources, Target
 from symfleet.config.project import render_toml
@@ -199,6 +201,20 @@ def test_resume_takes_the_ledger_where_it_is_not_where_it_was_made(
     say("resume", str(out))
     say("resume", str(out), "--ledger", "sqlite")
     assert [config.output.ledger for config in launched] == ["", "sqlite"]
+
+
+def test_own_connections_go_where_a_campaign_has_moved_to_a_file(
+    out: Path, say: Say, launched: list[CampaignConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_connections(folder: Path) -> CampaignConfig:
+        config = stored_config(folder)
+        advanced = dataclasses.replace(config.advanced, own_connections=True)
+        return dataclasses.replace(config, advanced=advanced)
+
+    monkeypatch.setattr(resume_verb, "stored_config", with_connections)
+    say("resume", str(out))
+    say("resume", str(out), "--own-connections")
+    assert [config.advanced.own_connections for config in launched] == [False, True]
 
 
 def test_resume_follows_a_server_that_has_moved(

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from symfleet.clock import SystemClock
-from symfleet.config.model import CampaignConfig, Output, Resources, Stop, Target
+from symfleet.config.model import Advanced, CampaignConfig, Output, Resources, Stop, Target
 from symfleet.errors import (
     BusyError,
     ExitCode,
@@ -24,6 +25,7 @@ from symfleet.errors import (
     InternalError,
     IOFailure,
     SymfleetError,
+    UserError,
 )
 from symfleet.runtime import launcher, plan
 from symfleet.runtime.campaign_lock import CampaignLock
@@ -142,6 +144,29 @@ def test_an_error_of_the_root_is_told_and_not_tried_again(
     assert caught.value.where == "row 7"
     assert stage.launches == 1
     assert stage.listener.lines == ["2/3 processes acknowledged the end; not heard of: rank 2"]
+
+
+@pytest.mark.guarantee("Q4")
+def test_an_epoch_that_failed_says_who_acknowledged(stage: Stage) -> None:
+    outcome = EpochOutcome(
+        69, "HostError", "it went away", slots=("3/3", "2/3"), unacknowledged=("worker 4",)
+    )
+    said = f"Path(run_dir, 'outcome.json').write_text({msgspec.json.encode(outcome).decode()!r})\n"
+    with pytest.raises(HostError, match="it went away") as caught:
+        stage.play(BEAT + said + "os.kill(os.getpid(), signal.SIGKILL)")
+    assert stage.listener.lines == ["slots 3/3, 2/3 acknowledged; not acknowledged: worker 4"]
+    assert caught.value.hint == f"`symfleet resume {stage.out}` goes on"
+
+
+def test_own_connections_to_a_file_are_refused_before_anything_is_made(stage: Stage) -> None:
+    config = CampaignConfig(
+        target=Target(argv=("/bin/true",), keep="all", engine="symcc"),
+        output=Output(out_dir=str(stage.out)),
+        advanced=Advanced(own_connections=True),
+    )
+    with pytest.raises(UserError, match="own connections are for a ledger on PostgreSQL"):
+        launcher.run_campaign(config, clock=stage.clock)
+    assert not stage.out.exists()
 
 
 def test_a_root_that_falls_silent_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,4 +363,4 @@ def test_an_error_of_a_family_reaches_the_launcher_as_one(tmp_path: Path) -> Non
         """As the ledger has them."""
 
     outcome = plan.outcome_of_error(Particular("full", where="w", why="y", hint="h"))
-    assert type(plan.error_of_outcome(outcome)) is IOFailure
+    assert type(plan.error_of_outcome(outcome, tmp_path)) is IOFailure

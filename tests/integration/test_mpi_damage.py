@@ -6,6 +6,8 @@ workers are dismissed and acknowledge all the same.
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -90,12 +92,31 @@ def test_e4_damage_that_appears_while_a_job_runs_stops_all_workers(make: Make) -
     )
     assert job.wait() == 70, job.story.read_text()
     assert last in job.story.read_text()
+    assert "slots 2/2 acknowledged\n" in job.story.read_text()
     assert last not in campaign.runs()
     with campaign.reader() as reader:
         status = reader.status()
     assert acks(status) == [(2, 2)]
     assert status.epoch is not None
     assert status.epoch.exit_code == 70
+
+
+@pytest.mark.guarantee("C9")
+@pytest.mark.guarantee("Q4")
+def test_damage_that_leaves_no_place_for_the_verdict_is_told_with_who_acknowledged(
+    make: Make,
+) -> None:
+    campaign = make("none", **{f"seed{n:02}": b"%d" % n for n in range(48)})
+    campaign.seconds, campaign.slots, campaign.coordinators = 0.2, 6, 2
+    job = campaign.job()
+    job.start()
+    campaign.wait_for_decision(job)
+    with contextlib.closing(sqlite3.connect(campaign.out / "ledger.db", timeout=20)) as connection:
+        connection.execute("DROP TABLE decisions")
+    assert job.wait() == 70, job.story.read_text()
+    told = job.story.read_text()
+    assert "slots 3/3, 3/3 acknowledged\nthe ledger is damaged" in told, told
+    assert f"`symfleet verify {campaign.out}`" in told
 
 
 @pytest.mark.guarantee("A1")

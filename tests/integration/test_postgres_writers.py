@@ -687,6 +687,24 @@ def test_what_cannot_be_attached_to_is_refused(root: PostgresLedger, postgres: C
         attempt(replace_access(access, url=postgres.url_of("symfleet", "nowhere")))
 
 
+def test_who_cannot_come_back_says_how_to_go_on(
+    root: PostgresLedger, postgres: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ownership, gone = root._ownership, postgres.url_of("symfleet", "nowhere")
+    for address, hint in (
+        (gone, "give it its name back or restore a backup of it, then `symfleet resume` goes on"),
+        (
+            "postgresql://u@127.0.0.1:1/db",
+            "nothing is lost: when that is mended, `symfleet resume`",
+        ),
+    ):
+        ownership.session.close()
+        monkeypatch.setattr(ownership, "address", replace(ownership.address, url=address))
+        with pytest.raises(HostError) as caught:
+            ownership.come_back(SystemClock(), 0.0)
+        assert hint in caught.value.hint
+
+
 def replace_access(access: LedgerAccess, **values: Any) -> LedgerAccess:
     fields = {name: getattr(access, name) for name in ("url", "campaign", "epoch", "password")}
     return LedgerAccess(**fields | values)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+import pytest
+
+from symfleet.errors import IOFailure
 from symfleet.protocol.events import (
     CoordinatorAction,
     CoordinatorEvent,
     Finish,
     FrameReceived,
+    PublishFailed,
     RankLost,
 )
 from symfleet.protocol.operations import Operation, TurnAnswers
@@ -96,14 +100,22 @@ class Nothing:
         return []
 
 
-def run(machine: Machine, store: Store, transport: Transport) -> None:
+class Failing:
+    """Duties that cannot ask the ledger any more."""
+
+    def step(self, now: float) -> list[CoordinatorEvent]:
+        raise IOFailure("the connection was lost")
+
+
+def run(machine: Machine, store: Store, transport: Transport, **more: Any) -> CoordinatorLoop:
     parts: Any = {"machine": machine, "store": store, "transport": transport, "intake": Nothing()}
     loop = CoordinatorLoop(
         CoordinatorParts(
-            **parts, publishers=(), observer=Unobserved(), clock=FakeClock(), knobs=KNOBS
+            **parts, publishers=(), observer=Unobserved(), clock=FakeClock(), knobs=KNOBS, **more
         )
     )
-    loop.run()
+    assert loop.run() is loop.finish
+    return loop
 
 
 def test_a_coordinator_that_stood_back_takes_no_more_at_once_than_any_other() -> None:
@@ -120,6 +132,14 @@ def test_what_it_left_to_later_turns_comes_in_order_and_only_then_it_is_drained(
     run(machine, Store(lambda asked: asked == 1), Transport(12))
     assert [len(batch) for batch in machine.batches] == [0, 8, 4]
     assert machine.drained == [False, False, True]
+
+
+@pytest.mark.guarantee("Q4")
+def test_duties_that_cannot_ask_the_ledger_end_the_epoch_in_order() -> None:
+    machine = Machine(turns=1)
+    loop = run(machine, Store(lambda _: False), Transport(0), duties=Failing())
+    assert machine.batches == [[PublishFailed(74, "the connection was lost")]]
+    assert isinstance(loop.failure, IOFailure)
 
 
 def test_what_is_no_frame_costs_no_frame_its_place() -> None:

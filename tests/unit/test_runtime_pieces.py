@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from symfleet import crash
@@ -19,6 +20,8 @@ from symfleet.errors import (
     ExitCode,
     HostError,
     IntegrityError,
+    IOFailure,
+    SymfleetError,
     UserError,
     parts_of,
 )
@@ -65,9 +68,38 @@ def test_an_error_reaches_the_launcher_in_its_four_parts(tmp_path: Path) -> None
     plans.write_outcome(path, plans.outcome_of_error(error))
     outcome = plans.read_outcome(path)
     assert outcome is not None
-    again = plans.error_of_outcome(outcome)
+    again = plans.error_of_outcome(outcome, tmp_path)
     assert type(again) is IntegrityError
     assert str(again) == str(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "slots", "hint"),
+    [
+        (
+            HostError("gone", hint="start it"),
+            ["3/3"],
+            "start it; then `symfleet resume '/a b'` goes on",
+        ),
+        (HostError("gone"), ["3/3"], "`symfleet resume '/a b'` goes on"),
+        (HostError("no mpirun", hint="install it"), [], "install it"),
+        (
+            IOFailure("full", hint="`symfleet resume` goes on"),
+            [],
+            "`symfleet resume '/a b'` goes on",
+        ),
+        (
+            IntegrityError("damaged", hint="run `symfleet verify`, then restore a backup"),
+            ["3/3"],
+            "run `symfleet verify '/a b'`, then restore a backup",
+        ),
+    ],
+)
+def test_the_error_of_an_epoch_names_the_way_on(
+    error: SymfleetError, slots: list[str], hint: str
+) -> None:
+    outcome = msgspec.structs.replace(plans.outcome_of_error(error), slots=slots)
+    assert plans.error_of_outcome(outcome, Path("/a b")).hint == hint
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"exit_code": 0}'])

@@ -4,6 +4,7 @@
 
 import dataclasses
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,11 +33,12 @@ from symfleet.errors import (
     IntegrityError,
     IOFailure,
     SymfleetError,
+    naming_folder,
     parts_of,
 )
 from symfleet.ledger.opener import has_ledger
 from symfleet.observe.display import LaunchDisplay, Look
-from symfleet.observe.lines import summary_lines
+from symfleet.observe.lines import is_in_doubt, summary_lines
 from symfleet.observe.report import Report
 from symfleet.runtime.placement import place_ranks
 
@@ -168,9 +170,14 @@ def _failure_of(report: Report, code: ExitCode, out: Path) -> SymfleetError | No
     if family is None or report.epoch is None:
         return None
     what, where, why, hint = parts_of(report.epoch.reason or "")
+    way_on = (
+        "look first what `symfleet verify` says; docs/howto/recover.md tells what to do then"
+        if is_in_doubt(int(code))
+        else "mend the cause, then `symfleet resume` goes on: nothing is lost"
+    )
     return family(
         what if where or why else "the campaign had to stop",
         where=where or str(out),
         why=why or what,
-        hint=hint or f"mend the cause, then `symfleet resume {out}` goes on: nothing is lost",
+        hint=naming_folder(hint or way_on, shlex.quote(str(out))),
     )

@@ -17,6 +17,7 @@ from symfleet.config.knob import read_value
 from symfleet.config.model import CampaignConfig
 from symfleet.config.resolve import SETTINGS, resolve
 from symfleet.errors import UserError
+from symfleet.runtime.stores import is_on_server
 
 
 def register(app: App, invocation: Invocation) -> None:
@@ -43,7 +44,8 @@ def register(app: App, invocation: Invocation) -> None:
         if not said.advanced.accept_new_target:
             _refuse_fixed(flags, base)
         flags["out_dir"] = str(Path(out).absolute())
-        resolved = resolve(flags, settings_environment(), base=_forget_once(base))
+        base = _forget_idle(_forget_once(base), Path(out))
+        resolved = resolve(flags, settings_environment(), base=base)
         return launch(resolved.config, as_json=json)
 
 
@@ -65,6 +67,14 @@ def _forget_once(base: CampaignConfig) -> CampaignConfig:
     )
     output = dataclasses.replace(base.output, ledger="")
     return dataclasses.replace(base, advanced=advanced, output=output)
+
+
+def _forget_idle(base: CampaignConfig, out: Path) -> CampaignConfig:
+    """Drop what a campaign was made with and has no meaning where it has moved since."""
+    if is_on_server(out):
+        return base
+    advanced = dataclasses.replace(base.advanced, own_connections=False)
+    return dataclasses.replace(base, advanced=advanced)
 
 
 def _refuse_fixed(flags: dict[str, Any], base: CampaignConfig) -> None:

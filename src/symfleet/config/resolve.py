@@ -93,13 +93,55 @@ def resolve(
         origin = "command line" if setting.knob.hidden else setting.flag
         values[name] = read_value(name, raw, setting.knob, origin)
         origins[name] = origin
+    _refuse_empty(values, origins, file)
+    _refuse_idle(values, origins)
     _choose_hosts(values, origins)
     return Resolved(_build(values), origins)
 
 
+_NEVER_EMPTY: Final = ("hosts", "hostfile", "ledger")
+"""Settings that nobody gives in order to say nothing: an empty one is a variable of a script that
+was not set, and the campaign would silently run elsewhere than was meant."""
+
+
+def _refuse_empty(
+    values: Mapping[str, Value], origins: Mapping[str, str], file: Path | None
+) -> None:
+    """Raise UserError for an empty text of an option or a variable; in a TOML file, which may be a
+    projection of all settings, it stands for the default."""
+    for name in _NEVER_EMPTY:
+        if origins[name] in {"default", "campaign", str(file)} or values[name] != "":
+            continue
+        setting = SETTINGS[name]
+        raise UserError(
+            f"{setting.flag} is empty",
+            where=origins[name],
+            why="a variable of a script that is not set looks so",
+            hint=f"say which, or leave it away: {setting.default_text}",
+        )
+
+
+def _refuse_idle(values: Mapping[str, Value], origins: Mapping[str, str]) -> None:
+    """Raise UserError for an option that would not be used, where that misleads. What stands in
+    variables and files may be meant for other launches."""
+    flag = SETTINGS["engine_command"].flag
+    engine = values.get("engine", SETTINGS["engine"].default)
+    if origins["engine_command"] == flag and values["engine_command"] and engine != "command":
+        raise UserError(
+            "the engine's command would not be used",
+            where=flag,
+            why=f"the engine is {engine}",
+            hint="add --engine command, or leave --engine-command away",
+        )
+
+
 def _choose_hosts(values: dict[str, Value], origins: dict[str, str]) -> None:
     """What is said now about hosts replaces what the campaign remembers, in whichever form."""
-    said = [name for name in ("hosts", "hostfile") if origins[name] not in ("default", "campaign")]
+    said = [
+        name
+        for name in ("hosts", "hostfile")
+        if origins[name] not in ("default", "campaign") and values[name]
+    ]
     if len(said) > 1:
         raise UserError(
             "hosts are named twice",

@@ -154,7 +154,8 @@ def begin_log(connection: sqlite3.Connection) -> None:
         raise DiskFailureError(
             "the ledger cannot be read or written",
             why=f"its write-ahead log cannot be begun, the mode stays {mode}",
-            hint="check the disk (dmesg) and the folder's permissions, then resume",
+            hint="check the disk (dmesg) and the folder's permissions, then `symfleet resume`"
+            " goes on",
         )
 
 

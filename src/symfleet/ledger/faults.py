@@ -152,7 +152,8 @@ def translated(error: sqlite3.Error, where: str) -> SymfleetError:  # noqa: PLR0
                 "the ledger cannot be read or written",
                 where=where,
                 why=why,
-                hint="check the disk (dmesg) and the folder's permissions, then resume",
+                hint="check the disk (dmesg) and the folder's permissions, then"
+                " `symfleet resume` goes on",
             )
         case _:
             return InternalError(

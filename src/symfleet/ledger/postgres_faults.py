@@ -49,7 +49,7 @@ def translated(  # noqa: PLR0911 - one for each family
             "the connection to PostgreSQL was lost",
             where=where,
             why=why,
-            hint="when the server can be reached again, `symfleet resume` goes on",
+            hint="nothing is lost: when the server can be reached again, `symfleet resume` goes on",
         )
     # Two leases of one state at once: who waited for the other one chooses again.
     rival = state == "23505" and error.diag.constraint_name == "work_leased"
@@ -58,7 +58,7 @@ def translated(  # noqa: PLR0911 - one for each family
             "PostgreSQL gave a transaction up in favour of another one",
             where=where,
             why=why,
-            hint="it was tried several times; resume the campaign",
+            hint="it was tried several times; `symfleet resume` goes on",
         )
     if state == "22012":
         return rows_changed(where, why)
@@ -75,7 +75,7 @@ def translated(  # noqa: PLR0911 - one for each family
                 "PostgreSQL cannot do what the ledger needs",
                 where=where,
                 why=why,
-                hint="read the server's log, then resume",
+                hint="read the server's log and mend the cause, then `symfleet resume` goes on",
             )
         case "XX" if state in {"XX001", "XX002"}:
             return IntegrityError("the ledger is damaged", where=where, why=why, hint=_VERIFY)
@@ -122,6 +122,7 @@ def no_rights(where: str, why: str) -> HostError:
     )
 
 
+_NO_DATABASE: Final = "there is no such database"
 _CAUSES: Final = (
     (
         ("password authentication failed", "no password supplied", "authentication failed"),
@@ -141,7 +142,7 @@ _CAUSES: Final = (
     ),
     (
         ('database "',),
-        "there is no such database",
+        _NO_DATABASE,
         "make it (`createdb NAME`), or correct the name in --ledger",
     ),
 )
@@ -184,6 +185,17 @@ def refused_connection(error: psycopg.Error, where: str) -> HostError | UserErro
         why=why,
         hint=f"is the server running, and is the address right? {_PAGE}",
     )
+
+
+def not_back(error: HostError) -> HostError:
+    """Return why an owner that had a session got no other one, with what to do then: other than
+    before a first start the campaign is there already."""
+    if error.what == _NO_DATABASE:
+        hint = "it was dropped or renamed, and the campaign's ledger is in it: give it its name"
+        hint += " back or restore a backup of it, then `symfleet resume` goes on"
+    else:
+        hint = f"{error.hint}; nothing is lost: when that is mended, `symfleet resume` goes on"
+    return HostError(error.what, where=error.where, why=error.why, hint=hint)
 
 
 def _first_line(error: psycopg.Error) -> str:

@@ -21,7 +21,7 @@ from symfleet.errors import BusyError, HostError
 from symfleet.ledger.owner_lock import Holder
 from symfleet.ledger.postgres_address import LedgerAddress
 from symfleet.ledger.postgres_connection import LockKeys, PostgresConnection, connect
-from symfleet.ledger.postgres_faults import ConnectionLostError
+from symfleet.ledger.postgres_faults import ConnectionLostError, not_back
 from symfleet.ledger.postgres_statements import SESSION
 from symfleet.types import Epoch
 
@@ -73,7 +73,10 @@ class Ownership:
         BusyError when another owner has the lock.
         """
         self.session.close()
-        return _patiently(self._come_back_once, clock, deadline)
+        try:
+            return _patiently(self._come_back_once, clock, deadline)
+        except HostError as error:
+            raise not_back(error) from error
 
     def _come_back_once(self) -> int:
         session = connect(self.address)

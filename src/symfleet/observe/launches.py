@@ -16,6 +16,7 @@ from symfleet.config.model import CampaignConfig
 from symfleet.config.resolve import SETTINGS, parse_toml
 from symfleet.errors import SymfleetError
 from symfleet.ledger.contract import EpochRow, LedgerReader
+from symfleet.observe.lines import is_in_doubt
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -114,7 +115,9 @@ def epoch_lines(epochs: tuple[EpochShown, ...]) -> Iterator[str]:
 
 def _ending(epoch: EpochShown, following: EpochShown | None) -> str:
     if epoch.reason is not None:
-        return f"{epoch.reason.partition(';')[0]} (exit code {epoch.exit_code})"
+        doubt = following is None and is_in_doubt(epoch.exit_code)
+        way_on = "; look first what `symfleet verify` says" if doubt else ""
+        return f"{epoch.reason.partition(';')[0]} (exit code {epoch.exit_code}){way_on}"
     if epoch.running:
         return f"is running (process {epoch.pid})"
     if epoch.restarting:

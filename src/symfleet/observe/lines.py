@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from symfleet.engine.reasons import ADVICE, OUTPUT_LIMIT
+from symfleet.errors import ExitCode
 from symfleet.ledger.plan import PENDING_COUNTED_MAX
 from symfleet.observe.exhaustion import cut_off_lines
 from symfleet.observe.report import Counters, EpochPart, Report, faults_in
@@ -104,10 +105,11 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
         yield f"           by coordinator {shares}"
     yield f"left       {what_is_left(report)}"
     yield from cut_off_lines(total)
-    if report.acks and not (epoch is not None and epoch.running):
-        stopped = ", ".join(report.acks.values())
-        missing = f"; not acknowledged: {', '.join(report.unacknowledged)}"
-        yield f"slots      {stopped} acknowledged" + (missing if report.unacknowledged else "")
+    # Without its own end an epoch has told nothing of the slots: `0/0`.
+    told = any(ack != "0/0" for ack in report.acks.values()) or report.unacknowledged
+    if told and not (epoch is not None and epoch.running):
+        words = acknowledged_words(tuple(report.acks.values()), report.unacknowledged)
+        yield f"slots      {words}"
     found = faults_in(report.this_epoch)
     if found:
         yield "faults     " + ", ".join(f"{name} {count}" for name, count in found.items())
@@ -117,9 +119,21 @@ def summary_lines(report: Report, out: str) -> Iterator[str]:
     hint = advice(report)
     if hint is not None:
         yield f"hint       {hint}"
-    waits = report.open_work or report.inbox or seeds_are_left(report)
-    if waits and not _goes_on(epoch):
+    if _goes_on(epoch):
+        return
+    if epoch is not None and is_in_doubt(epoch.exit_code):
+        yield (
+            f"the epoch ended with 70: look first what `symfleet verify {shlex.quote(out)}` says;"
+            " docs/howto/recover.md tells what to do then"
+        )
+    elif report.open_work or report.inbox or seeds_are_left(report):
         yield f"go on with `symfleet resume {shlex.quote(out)}`"
+
+
+def acknowledged_words(acks: Sequence[str], missing: Sequence[str]) -> str:
+    """Say how many slots of each coordinator (`2/3`) acknowledged the end, and who did not (Q4)."""
+    words = f"{', '.join(acks)} acknowledged"
+    return words + (f"; not acknowledged: {', '.join(missing)}" if missing else "")
 
 
 def _epochs(count: int) -> str:
@@ -141,6 +155,11 @@ _REASONS: Final = {
 def _goes_on(epoch: EpochPart | None) -> bool:
     """Return whether somebody is at work, or will be without being asked."""
     return epoch is not None and (epoch.running or epoch.restarting)
+
+
+def is_in_doubt(exit_code: int | None) -> bool:
+    """Return whether an epoch's end says that the stored state may be damaged."""
+    return exit_code == int(ExitCode.INTEGRITY)
 
 
 def _standing(epoch: EpochPart, *, cut_off: bool) -> str:

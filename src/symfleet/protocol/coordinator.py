@@ -209,6 +209,7 @@ class Coordinator:
         core.outbox.sealed = True
         self._settlement.forget()
         core.fail(exit_code, reason)
+        self._shutdown.say_again()
 
     def next_deadline(self) -> float | None:
         """Return when the next turn must begin even without an event (monotonic seconds)."""

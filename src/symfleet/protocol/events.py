@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from symfleet.protocol.messages import EngineSetup, Executed
-from symfleet.protocol.operations import Admission
+from symfleet.protocol.operations import Admission, RecordAck
 from symfleet.types import DispatchToken, Incarnation, WorkId
 
 # ---- events for a coordinator -------------------------------------------------------------------
@@ -173,6 +173,10 @@ class Finish:
     reason: str
     exit_code: int
     restart: bool = False
+    acks: tuple[RecordAck, ...] = ()
+    """Those of each coordinator, as far as this one knows: the ledger may not have taken them."""
+    missing: tuple[str, ...] = ()
+    """Everybody who was not acknowledged (Q4)."""
 
 
 CoordinatorAction = Send | ConfirmAdmitted | Scan | Publish | GiveUpRank | Note | Finish

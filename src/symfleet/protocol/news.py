@@ -146,7 +146,7 @@ class Newsroom:
         """Look into the ledger when nothing was asked of it for a while. Called when the turn has
         asked for all else."""
         core = self._core
-        if not core.peers:
+        if not self._looks:
             return
         if core.outbox.asking:
             self._looked_at = core.now
@@ -154,12 +154,19 @@ class Newsroom:
             self._looked_at = core.now
             core.outbox.look()
 
+    @property
+    def _looks(self) -> bool:
+        """Whether the ledger is looked into at all: there are others who change it, and it is not
+        what may have failed. With a turn that failed, the word to the workers to stop is lost."""
+        ending = self._core.ending
+        return bool(self._core.peers) and not (ending is not None and ending.control)
+
     def _look_at(self) -> float:
         return self._looked_at + (NEWS_S if self._waits() else POLL_S)
 
     def deadlines(self) -> Iterator[float]:
         """Yield when there is something to send or to look at."""
-        if self._core.peers:
+        if self._looks:
             yield self._look_at()
         if self._core.peers.live:
             yield self._due_at

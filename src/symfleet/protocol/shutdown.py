@@ -71,7 +71,8 @@ class Shutdown:
         """Who was not acknowledged at the end, in the whole fleet as far as is known here."""
         self._drain_until = 0.0
         self._deadline = 0.0
-        self._ack: RecordAck | None = None
+        self._acks: Sequence[RecordAck] = ()
+        """What is recorded at the end; its own comes first."""
         self._stop_at = 0.0
         self._said_control = False
         self._flushed = False
@@ -115,18 +116,28 @@ class Shutdown:
             return
         self.phase = RunPhase.FINISHED
         assert self.exit_code is not None
-        assert self._ack is not None
         if core.setup.number > 0:
-            ack = self._ack
+            ack = self._acks[0]
             core.send(
                 core.setup.root,
                 Closed(ack.acknowledged, ack.total, ack.missing, faulty=self.faulty),
             )
-        core.outbox.act(Finish(ending.reason, self.exit_code, ending.restart))
+        finish = Finish(
+            ending.reason,
+            self.exit_code,
+            ending.restart,
+            (*self._acks, *self._acks_of_closed()),
+            self.missing,
+        )
+        core.outbox.act(finish)
 
     def ledger_failed(self) -> None:
         """The last transaction failed: there will be no verdict, and it ends all the same."""
         self.end_turn()
+
+    def say_again(self) -> None:
+        """A turn failed: what it was to tell anybody was never sent (C1)."""
+        self._stop_at = self._core.now
 
     def _begin(self, ending: Ending) -> None:
         core, knobs = self._core, self._core.setup.knobs
@@ -190,7 +201,7 @@ class Shutdown:
                     core.roll_back(delivery, Undo("cancelled", sent=True))
             core.frontier.give_back_claims()
         acks = [self._own_ack(), *self._acks_of_unclosed()]
-        self._ack = acks[0]
+        self._acks = acks
         self.missing = tuple(name for ack in acks for name in ack.missing) + tuple(
             name for peer in core.peers for name in peer.missing
         )
@@ -232,6 +243,12 @@ class Shutdown:
             )
             for peer in self._unclosed()
         ]
+
+    def _acks_of_closed(self) -> Iterator[RecordAck]:
+        """What the other coordinators have recorded themselves."""
+        for peer in self._core.peers:
+            if (closed := peer.closed) is not None:
+                yield RecordAck(peer.number, closed.acknowledged, closed.total, closed.missing, 0.0)
 
     @property
     def faulty(self) -> bool:

@@ -133,6 +133,8 @@ class CoordinatorLoop:
         self._ledger_failures = 0
         self.failure: SymfleetError | None = None
         """The first error that the ledger raised: the story behind a control stop."""
+        self.finish: Finish | None = None
+        """How the epoch ended, once it has."""
 
     @property
     def workers_told(self) -> bool:
@@ -142,17 +144,16 @@ class CoordinatorLoop:
     def run(self) -> Finish:
         """Turn until the machine is finished; return how it ended."""
         while True:
-            finish = self._turn()
-            if finish is not None:
+            self.finish = self._turn()
+            if self.finish is not None:
                 self._flush()
-                return finish
+                return self.finish
 
     # ---- one turn ----------------------------------------------------------------------------
 
     def _turn(self) -> Finish | None:
         now, store = self._p.clock.monotonic(), self._p.store
-        if self._p.duties is not None:
-            self._events += self._p.duties.step(now)
+        self._look_after(now)
         arrivals = self._p.transport.receive(self._p.knobs.turn_results, store.own_bytes_max)
         if crash.is_armed() and _holds_result(arrivals.events):
             crash.point("result.received")
@@ -268,15 +269,27 @@ class CoordinatorLoop:
         self._checkpoint()
 
     def _checkpoint(self) -> None:
-        """Let the ledger do what is due between turns. What fails there ends the campaign in order,
-        as a publication that fails does."""
+        """Let the ledger do what is due between turns."""
         try:
             self._p.store.checkpoint()
         except SymfleetError as error:
-            if self.failure is None:
-                self.failure = error
-                self._p.observer.noted(Note("error", "checkpoint_failed", {"error": str(error)}))
-                self._events.append(PublishFailed(int(error.exit_code), str(error)))
+            self._end_in_order("checkpoint_failed", error)
+
+    def _look_after(self, now: float) -> None:
+        """Do what stands beside the turns; it may ask the ledger."""
+        try:
+            if self._p.duties is not None:
+                self._events += self._p.duties.step(now)
+        except SymfleetError as error:
+            self._end_in_order("duties_failed", error)
+
+    def _end_in_order(self, what: str, error: SymfleetError) -> None:
+        """What fails beside the turns ends the campaign in order, as a publication that fails
+        does: every worker is still stopped and named (Q4)."""
+        if self.failure is None:
+            self.failure = error
+            self._p.observer.noted(Note("error", what, {"error": str(error)}))
+            self._events.append(PublishFailed(int(error.exit_code), str(error)))
 
     def request_stop(self, reason: str) -> None:
         """Ask for a clean end: for signal handlers of this process."""

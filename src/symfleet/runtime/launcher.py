@@ -62,7 +62,13 @@ from symfleet.runtime.room import (
 )
 from symfleet.runtime.roster import Roster
 from symfleet.runtime.stop_signals import StopSignals
-from symfleet.runtime.stores import EpochSummary, missing_reserve, note_beginning, read_summary
+from symfleet.runtime.stores import (
+    EpochSummary,
+    missing_reserve,
+    note_beginning,
+    read_summary,
+    refuse_idle_connections,
+)
 
 RUN_FOLDER: Final = ".run"
 _TICK_S: Final = 0.1
@@ -116,6 +122,7 @@ def run_campaign(
     engine_setup(config, str(program))  # refuses what no worker could start
     crash.arm(crash_spec(), lambda: "launcher")
     out = Path(config.output.out_dir).absolute()
+    refuse_idle_connections(out, config)
     with naming_the_disk(out):
         make_folder(out)
     if mpi_world_size() is not None:
@@ -360,7 +367,9 @@ class Launch:
         if said is not None and said.what:
             if said.workers:
                 self._tell(_farewells(said))
-            raise plans.error_of_outcome(said)
+            if said.slots:
+                self._tell(_slots_words(said))
+            raise plans.error_of_outcome(said, self._out)
         opened = after is not None and (before is None or after.epoch > before.epoch)
         decided = opened and after is not None and after.decisions > 0
         if opened and after is not None:
@@ -422,6 +431,13 @@ class Launch:
     def _tell(self, line: str) -> None:
         with contextlib.suppress(OSError):
             self._observer.told(line)
+
+
+def _slots_words(said: plans.EpochOutcome) -> str:
+    """Say how an epoch ended that failed, as the summary of another does (Q4)."""
+    from symfleet.observe.lines import acknowledged_words
+
+    return f"slots {acknowledged_words(said.slots, said.unacknowledged)}"
 
 
 def _farewells(said: plans.EpochOutcome) -> str:

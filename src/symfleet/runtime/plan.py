@@ -20,13 +20,16 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from symfleet import errors
 from symfleet.config.model import CampaignConfig
-from symfleet.errors import ExitCode, InternalError, SymfleetError
+from symfleet.errors import ExitCode, InternalError, SymfleetError, naming_folder
+
+if TYPE_CHECKING:  # the launcher reads outcomes, and needs no protocol for that
+    from symfleet.protocol.events import Finish
 
 PLAN: Final = "plan.json"
 REQUEST: Final = "request"
@@ -74,6 +77,10 @@ class EpochOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ranks that were dismissed because there was no epoch to run; 0 when there was one."""
     missing: Sequence[int] = ()
     """Those of them that did not acknowledge."""
+    slots: Sequence[str] = ()
+    """Slots of each coordinator of an epoch that acknowledged the end, as `2/3`."""
+    unacknowledged: Sequence[str] = ()
+    """Who did not."""
 
 
 def plan_of(
@@ -129,12 +136,33 @@ def outcome_of_error(error: SymfleetError) -> EpochOutcome:
     )
 
 
-def error_of_outcome(outcome: EpochOutcome) -> SymfleetError:
-    """Make the error again that `outcome_of_error` described."""
+def with_farewells(outcome: EpochOutcome, finish: Finish | None) -> EpochOutcome:
+    """Say who acknowledged the end of an epoch that there was: its ledger may be what failed."""
+    if finish is None:
+        return outcome
+    acks = sorted(finish.acks, key=lambda ack: ack.coordinator)
+    return msgspec.structs.replace(
+        outcome,
+        slots=[f"{ack.acknowledged}/{ack.total}" for ack in acks],
+        unacknowledged=finish.missing,
+    )
+
+
+_GOES_ON: Final = frozenset({ExitCode.HOST, ExitCode.IO})
+"""Ends of an epoch after which the campaign goes on as it is once the cause is mended."""
+
+
+def error_of_outcome(outcome: EpochOutcome, out: Path) -> SymfleetError:
+    """Make the error again that `outcome_of_error` described; `out`: the campaign's folder, which
+    it tells how to go on with when an epoch had begun."""
     family = getattr(errors, outcome.reason, None)
     if not (isinstance(family, type) and issubclass(family, SymfleetError)):
         family = InternalError
-    error = family(outcome.what, where=outcome.where, why=outcome.why, hint=outcome.hint)
+    folder = shlex.quote(str(out))
+    hint = naming_folder(outcome.hint, folder)
+    if outcome.slots and outcome.exit_code in _GOES_ON and "symfleet resume" not in hint:
+        hint += f"{'; then ' if hint else ''}`symfleet resume {folder}` goes on"
+    error = family(outcome.what, where=outcome.where, why=outcome.why, hint=hint)
     assert isinstance(error, SymfleetError)
     error.exit_code = ExitCode(outcome.exit_code)
     return error

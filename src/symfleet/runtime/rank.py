@@ -41,6 +41,7 @@ from symfleet.runtime.plan import (
     outcome_line,
     outcome_of_error,
     read_plan,
+    with_farewells,
     write_outcome,
 )
 from symfleet.runtime.room import hold_shared_memory
@@ -132,9 +133,10 @@ def _be_root(plan: EpochPlan, transport: MpiTransport, clock: Clock) -> None:
     loop = root.loop
     assert loop is not None
     if loop.failure is None:
-        _tell_outcome(plan, EpochOutcome(finish.exit_code, finish.reason))
+        outcome = EpochOutcome(finish.exit_code, finish.reason)
     else:
-        _tell_outcome(plan, outcome_of_error(loop.failure))
+        outcome = outcome_of_error(loop.failure)
+    _tell_outcome(plan, with_farewells(outcome, finish))
     if not loop.workers_told:
         end_by_signal()
 
@@ -143,7 +145,7 @@ def _end_unopened(plan: EpochPlan, root: Root, outcome: EpochOutcome) -> None:
     """There is no epoch: end the other ranks as orderly as if there had been one, and say why."""
     missing = root.dismiss_others(outcome.what)
     if missing is None:
-        _tell_outcome(plan, outcome)
+        _tell_outcome(plan, with_farewells(outcome, root.loop.finish if root.loop else None))
         end_by_signal()  # the others notice, whatever they were waiting for
     _tell_outcome(plan, msgspec.structs.replace(outcome, workers=root.others, missing=missing))
     if missing:
@@ -162,6 +164,11 @@ def _tell_outcome(plan: EpochPlan, outcome: EpochOutcome) -> None:
         with contextlib.suppress(OSError):
             Path(plan.run_dir).parent.rmdir()
         if outcome.exit_code not in (ExitCode.DONE, ExitCode.CRASHES_FOUND):
+            if outcome.slots:
+                from symfleet.observe.lines import acknowledged_words
+
+                words = acknowledged_words(outcome.slots, outcome.unacknowledged)
+                sys.stderr.write(f"symfleet: slots {words}\n")
             sys.stderr.write(f"symfleet: {outcome.reason} {outcome.what} {outcome.why}\n")
 
 

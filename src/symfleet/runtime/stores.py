@@ -69,16 +69,40 @@ def note_beginning(out: Path, config: CampaignConfig) -> None:
 
 def missing_reserve(out: Path, config: CampaignConfig) -> int:
     """Return how many bytes the reserve of a ledger in `out` still lacks; 0 for one on a server."""
-    from symfleet.ledger.postgres_address import ADDRESS_NAME
     from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME
 
-    if is_postgres(config.output.ledger) or (out / ADDRESS_NAME).exists():
+    if is_on_server(out, config.output.ledger):
         return 0
     try:
         held = (out / RESERVE_NAME).stat().st_blocks * 512
     except OSError:
         held = 0
     return max(0, DEFAULT_RESERVE_BYTES - held)
+
+
+def refuse_idle_connections(out: Path, config: CampaignConfig) -> None:
+    """Raise UserError when coordinators are to write over own connections to a ledger that is, or
+    would be made, a file of its folder."""
+    from symfleet.ledger.moving import is_moving
+
+    if is_moving(out):
+        return  # where it is then, its owner finds out
+    if config.advanced.own_connections and not is_on_server(out, config.output.ledger):
+        raise UserError(
+            "own connections are for a ledger on PostgreSQL",
+            where="own_connections",
+            why=f"the ledger is SQLite, a file of {out}, which the root alone writes",
+            hint="leave --own-connections away, or say --ledger postgresql://... for a new campaign"
+            " (`symfleet ledger copy` moves one that is there)",
+        )
+
+
+def is_on_server(out: Path, ledger: str = "") -> bool:
+    """Return whether a campaign's ledger is on a server, or would be made there (`ledger`: the
+    setting)."""
+    from symfleet.ledger.postgres_address import ADDRESS_NAME
+
+    return is_postgres(ledger) or (out / ADDRESS_NAME).exists()
 
 
 def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> OpenedLedger:

@@ -76,6 +76,29 @@ def test_bad_values_are_refused_with_name_range_and_place(name: str, text: str) 
     assert error.hint
 
 
+@pytest.mark.parametrize("name", ["hosts", "hostfile", "ledger"])
+def test_an_empty_text_of_a_script_is_refused_and_a_projection_is_not(
+    tmp_path: Path, name: str
+) -> None:
+    setting = SETTINGS[name]
+    for flags, variables in (({name: ""}, {}), ({}, {setting.variable: ""})):
+        with pytest.raises(UserError, match=f"{setting.flag} is empty") as caught:
+            resolve(flags, variables)
+        assert caught.value.where == (setting.flag if flags else setting.variable)
+        assert caught.value.exit_code == 64
+    file = tmp_path / "campaign.toml"
+    file.write_text(render_toml(CampaignConfig()))
+    assert resolve({}, {}, file).config == CampaignConfig()
+
+
+def test_a_command_that_the_engine_would_not_run_is_refused() -> None:
+    with pytest.raises(UserError, match="would not be used") as caught:
+        resolve({"engine_command": "mine @@"}, {})
+    assert caught.value.why == "the engine is embedded"
+    resolve({"engine_command": "mine @@", "engine": "command"}, {})
+    resolve({}, {"SYMFLEET_ENGINE_COMMAND": "mine @@"})
+
+
 def test_misspelt_keys_name_the_nearest(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     for text, nearest in (("[resources]\njosb = 1\n", "jobs"), ("[resorces]\n", "resources")):

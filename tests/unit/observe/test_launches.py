@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import cast
 
@@ -47,6 +48,17 @@ def test_an_epoch_without_a_verdict_is_not_left_open(
     for line, ending in zip(lines, endings, strict=True):
         assert line.endswith(ending)
     assert ("crashed" in lines[0]) == (reasons[0] is None)
+
+
+def test_only_a_newest_epoch_that_ended_with_70_asks_to_look_first() -> None:
+    class Damaged(Rows):
+        def epochs(self) -> Sequence[EpochRow]:
+            return [dataclasses.replace(row, exit_code=70) for row in super().epochs()]
+
+    reader = cast("LedgerReader", Damaged("it is damaged; where: row 7", "it is damaged; why: x"))
+    first, last = epoch_lines(epochs_of(reader, lambda: False))
+    assert first.endswith("it is damaged (exit code 70)")
+    assert last.endswith("it is damaged (exit code 70); look first what `symfleet verify` says")
 
 
 @pytest.mark.parametrize("reason", [None, "quiescent"])

@@ -58,6 +58,14 @@ def test_the_summary_of_a_crashed_launch_says_what_to_do() -> None:
     assert "go on with `symfleet resume out`" in text
 
 
+def test_an_epoch_that_had_no_end_says_nothing_of_its_slots() -> None:
+    coordinators = tuple(
+        dataclasses.replace(part, acknowledged=0, workers=0) for part in status().coordinators
+    )
+    snapshot = status(coordinators=coordinators)
+    assert "slots" not in "\n".join(summary_lines(report(snapshot, running=False), "out"))
+
+
 def test_the_summary_between_two_epochs_of_a_job_asks_nothing_of_anybody() -> None:
     text = "\n".join(summary_lines(report(running=False, restarting=True), "out"))
     assert "epoch 3 crashed: it has no verdict; its job begins the next one by itself" in text
@@ -95,6 +103,22 @@ def test_the_summary_names_what_is_left_and_who_did_not_answer() -> None:
     assert "epoch 3 ended: max_time (--max-time is over)" in text
     assert "1 deferred, 2 poisoned" in text
     assert "1/2 acknowledged; not acknowledged: rank 2" in text
+
+
+@pytest.mark.parametrize(("code", "checked"), [(70, True), (69, False), (74, False), (2, False)])
+def test_after_damage_the_summary_points_to_verify_and_not_to_resume(
+    code: int, checked: bool
+) -> None:
+    epoch = status().epoch
+    assert epoch is not None
+    closed = dataclasses.replace(epoch, closed_wall=1.0, reason="it is damaged", exit_code=code)
+    snapshot = status(epoch=closed)
+    last = list(summary_lines(report(snapshot, running=False), "my out"))[-1]
+    assert ("symfleet verify 'my out'" in last) == ("docs/howto/recover.md" in last) == checked
+    assert (last == "go on with `symfleet resume 'my out'`") != checked
+    resting = status(epoch=closed, states={WorkState.DONE: 1}, unpublished=0)
+    text = "\n".join(summary_lines(report(resting, running=False), "out"))
+    assert ("symfleet verify out" in text) == checked, "also when nothing is left"
 
 
 @pytest.mark.parametrize(

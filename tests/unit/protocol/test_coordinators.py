@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -283,6 +284,36 @@ def test_a_control_failure_at_a_peer_ends_the_job_with_its_story() -> None:
     (finish,) = [t.finish for t in [*turns, *root.wait(1.0, 0.1)] if t.finish]
     assert finish.exit_code == 74
     assert "it is full" in finish.reason
+    acks = {ack.coordinator: (ack.acknowledged, ack.total) for ack in finish.acks}
+    assert acks == {0: (1, 1), 1: (1, 1)}
+
+
+@pytest.mark.guarantee("Q4")
+@pytest.mark.parametrize("make", [root_bench, peer_bench])
+def test_after_a_control_failure_nobody_looks_into_the_ledger(
+    make: Callable[[], CoordinatorBench],
+) -> None:
+    """Each look would fail, and with it the turn that tells the workers to stop."""
+    bench = make()
+    bench.join()
+    bench.machine._unpublished = 1  # what ends in order waits for that
+    bench.machine.fail(70, "damaged")
+    turns = [bench.turn(), *bench.wait(3.0, 0.02)]
+    assert turns[0].of(Stop) == [Stop(0.0)]
+    assert not [operation for turn in turns for operation in turn.operations]
+
+
+@pytest.mark.guarantee("Q4")
+def test_the_end_of_a_control_failure_names_who_never_answered() -> None:
+    root = root_bench(workers=2, knobs=Knobs(shutdown_grace_s=5.0))
+    root.join()
+    root.machine.fail(70, "damaged")
+    turns = [root.turn(), say(root, Closed(2, 3, ("worker 9",), faulty=True))]
+    turns.append(root.turn(root.frame(StopAck(1), rank=1, slot=None)))
+    (finish,) = [turn.finish for turn in [*turns, *root.wait(30.0)] if turn.finish]
+    acks = {ack.coordinator: (ack.acknowledged, ack.total) for ack in finish.acks}
+    assert acks == {0: (1, 2), 1: (2, 3)}
+    assert finish.missing == ("worker 2 on host 2, process 2", "worker 9")
 
 
 # ---- loss ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 from symfleet.protocol.events import (
     ConfirmAdmitted,
     CoordinatorEvent,
+    Finish,
     Publish,
     PublishFailed,
     RankLost,
@@ -329,6 +330,18 @@ def test_nothing_leaves_that_a_failed_transaction_was_to_make_true() -> None:
 
 
 @pytest.mark.guarantee("J6")
+@pytest.mark.guarantee("Q4")
+def test_a_word_to_stop_that_a_failed_turn_took_along_is_said_again_at_once() -> None:
+    bench = CoordinatorBench()
+    bench.join()
+    failed = PublishFailed(74, "no space left")
+    events: list[CoordinatorEvent] = [bench.seed(1), failed]
+    assert bench.machine.begin_turn(bench.clock.monotonic(), events, drained=True)
+    bench.machine.fail(74, "no space left")
+    assert not [one for one in bench.machine.end_turn(None) if isinstance(one, Send)]
+    assert bench.turn().of(Stop) == [Stop(0.0)]
+
+
 def test_a_worker_may_be_lost_while_what_it_decided_could_not_be_written() -> None:
     bench = CoordinatorBench(workers=2, knobs=Knobs(prefetch=0))
     work, *_ = bench.first_work(0, 1)
@@ -354,7 +367,10 @@ def test_when_not_even_the_verdict_can_be_written_the_end_comes_all_the_same() -
     bench.machine.fail(74, "still full")
     actions = bench.machine.end_turn(None)
     assert bench.machine.finished
-    assert type(actions[-1]).__name__ == "Finish"
+    finish = actions[-1]
+    assert isinstance(finish, Finish)
+    assert [(ack.acknowledged, ack.total) for ack in finish.acks] == [(1, 1)], "told, if not kept"
+    assert finish.missing == ()
 
 
 def test_a_publication_that_cannot_be_mended_is_a_control_failure() -> None:
