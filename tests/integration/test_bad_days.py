@@ -232,7 +232,7 @@ def test_settings_that_change_between_launches_are_kept_for_each_and_shown(
 ) -> None:
     job = started(campaign)
     os.kill(job.pid, signal.SIGTERM)
-    assert job.wait() == ExitCode.DONE
+    assert job.wait() == ExitCode.FINISHED_WITH_FAULTS, "all was to be tried"
     campaign.slots = 1
     campaign.env = (*campaign.env, "EXTRA=more")
     assert_goes_on(campaign)
