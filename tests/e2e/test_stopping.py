@@ -128,7 +128,7 @@ def test_a_second_job_is_refused_until_the_first_is_killed(campaign: ProgramCamp
     second = campaign.job()
     began = time.monotonic()
     assert second.run() == 75
-    assert time.monotonic() - began < 3.0  # two seconds of waiting and an interpreter's start
+    assert time.monotonic() - began < 2.0  # one second of waiting and an interpreter's start
     story = second.story.read_text()
     assert f"process {first.pid} on " in story
     (launcher,) = first.find(Role.LAUNCHER)
