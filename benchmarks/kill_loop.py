@@ -31,7 +31,7 @@ from symfleet.testing.programs import ProgramCampaign, well_status
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tests" / "programs"
 SECONDS_A_SLOT = 0.1
-PAUSE_US_A_SLOT = 500
+PAUSE_US_A_SLOT = 900
 
 
 class ProgramEngine:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from symfleet import crash
 from symfleet.corpus.admission import printable_path
-from symfleet.corpus.durable import make_folder, sync_filesystem, write_file
+from symfleet.corpus.durable import clear_staging, make_folder, sync_filesystem, write_file
 from symfleet.corpus.inbox import drop_input
 from symfleet.corpus.scan import Skip, judge, read_input, walk
 from symfleet.types import InputId
@@ -56,9 +56,11 @@ def add_files(out: Path, places: Iterable[Path], input_bytes_max: int) -> Iterat
 def export_corpus(reader: CorpusReader, folder: Path) -> list[InputId]:
     """Write every input of the corpus to `folder`, named by digest; return the digests in order.
 
-    Files that are there already with the right bytes stay; all is durable when this returns.
+    Files that are there already with the right bytes stay; all is durable when this returns. One
+    export at a time may write to a folder: what an earlier one left unfinished is removed.
     """
     make_folder(folder)
+    clear_staging(folder)
     exported: list[InputId] = []
     for input_id in reader.corpus():
         data = reader.input_bytes(input_id)

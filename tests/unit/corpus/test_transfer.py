@@ -63,6 +63,12 @@ def test_files_are_handed_over_one_by_one_and_bad_ones_do_not_stop_the_rest(
     }
 
 
+def test_what_a_killed_export_left_unfinished_is_removed_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".staging-4711-3").write_bytes(b"half")
+    exported = export_corpus(Inputs(b"a"), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == exported
+
+
 def test_an_export_holds_the_corpus_and_keeps_what_is_right(tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     exported = export_corpus(Inputs(b"a", b"b"), folder)

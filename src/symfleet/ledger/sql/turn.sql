@@ -125,14 +125,14 @@ UPDATE work INDEXED BY work_leased SET state = 'pending'
 WHERE state = 'leased' AND epoch = ? AND coordinator = ?
 
 -- name: count_rows
-SELECT s.pending, s.leased, s.deferred, s.corpus + s.crashes + s.hangs,
+SELECT pending, leased, deferred, corpus + crashes + hangs,
     EXISTS (SELECT 1 FROM work INDEXED BY work_frontier WHERE state = 'pending' AND suspect = 0)
         OR EXISTS (SELECT 1 FROM work INDEXED BY work_suspects
             WHERE state = 'pending' AND suspect = 1),
     (SELECT count(*) FROM work INDEXED BY work_leased WHERE state = 'leased'),
     EXISTS (SELECT 1 FROM work INDEXED BY work_deferred WHERE state = 'deferred'),
     (SELECT coalesce(max(artefact), 0) FROM artefacts)
-FROM standing AS s
+FROM standing
 
 -- name: has_left
 SELECT 1 FROM acks WHERE epoch = ? AND coordinator = ?
