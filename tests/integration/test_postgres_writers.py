@@ -224,6 +224,29 @@ def test_counts_that_others_change_under_a_turn_that_doubts_them_are_no_damage(
     assert list(root.audit()) == []
 
 
+@pytest.mark.guarantee("L1")
+def test_claims_of_rows_that_came_after_the_counts_were_read_are_told_as_counts(
+    root: PostgresLedger,
+    attach: Callable[[int], AttachedLedger],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    peer = attach(1)
+    begin = peer._begin
+
+    def begin_and_wait(*args: Any) -> None:
+        begin(*args)
+        admit(root, b"a", b"b", b"c")
+
+    monkeypatch.setattr(peer, "_begin", begin_and_wait)
+    told = peer.run([Claim(1, 2)])
+    monkeypatch.undo()
+    assert isinstance(told.answers[0], Claimed)
+    assert len(told.answers[0].leases) == 2
+    assert (told.pending, told.leased, told.open_work) == (0, 2, 2)  # the third is told next time
+    again = peer.run([Claim(1, 0)])
+    assert (again.pending, again.leased, again.open_work) == (1, 2, 3)
+
+
 @pytest.mark.guarantee("L3")
 def test_of_two_claims_of_one_state_at_once_one_chooses_again(
     root: PostgresLedger,

@@ -224,15 +224,20 @@ class RowLedger(RowReading, ABC):
 
     def _told(self, answers: tuple[Answer, ...]) -> TurnAnswers:
         standing = self._standing
+        # Beside other writers a turn may have claimed rows that were not there yet when it looked
+        # at the counts: to the counts of its beginning they are less than none.
+        pending, leased, deferred = (
+            max(0, count) for count in (standing.pending, standing.leased, standing.deferred)
+        )
         return TurnAnswers(
             answers=answers,
-            open_work=standing.open_work,
-            pending=standing.pending,
-            leased=standing.leased,
+            open_work=pending + leased + deferred,
+            pending=pending,
+            leased=leased,
             changes=standing.changes,
             last_artefact=standing.artefacts,
             unpublished=standing.unpublished,
-            deferred=standing.deferred,
+            deferred=deferred,
             poisoned=standing.poisoned,
         )
 
