@@ -19,7 +19,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from symfleet.testing.hosts.faults import strike_host
+from symfleet.testing.hosts.faults import StruckHost
 from symfleet.testing.hosts.namespaces import why_not
 from symfleet.testing.kills.layout_faults import Exploration, Layout, Store, disturb, layouts, wrong
 from symfleet.testing.kills.loop import Facts
@@ -41,8 +41,8 @@ def one(
         "seed": seed,
     }
     try:
-        run = strike_host if layout.fault.of_host else disturb
-        report, story = run(folder, exploration, layout, seed, **more)
+        make = StruckHost if layout.fault.of_host else None
+        report, story = disturb(folder, exploration, layout, seed, make=make, **more)
     except AssertionError as error:
         said = f"{type(error).__name__}: {error}"
         return {**row, "wrong": [said], "log": log_of(folder / "out")}

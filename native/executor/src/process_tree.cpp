@@ -110,11 +110,8 @@ void appendChildren(pid_t pid, std::vector<pid_t> &found) {
     char list[128];
     std::snprintf(list, sizeof list, "%s/%.20s/children", path, entry->d_name);
     const std::string text = entry->d_name[0] == '.' ? std::string() : readWhole(list);
-    for (size_t at = 0; at < text.size(); at = text.find(' ', at) + 1) {
-      found.push_back(pid_t(numberAt(text, at)));
-      if (text.find(' ', at) == text.npos)
-        break;
-    }
+    for (size_t at = 0, end; (end = text.find(' ', at)) != text.npos; at = end + 1)
+      found.push_back(pid_t(numberAt(text, at))); // a space follows each
   }
   ::closedir(tasks);
 }

@@ -14,7 +14,7 @@ LIMITS: Final = {
     "children": "an execution's children (--result-children)",
     "events": "branch events (--events)",
     "goals": "branches tried, or a result's bytes (--goals, --result-size)",
-    "memory": "memory of a run (--memory)",
+    "memory": "memory of a run (--memory), or more than 512 processes",
     "output": "a file that the target writes (--output-limit)",
     "rows": "rows of the expression table (--rows)",
     "solver": "queries that the solver gave up (--solver-rlimit, --solver-time)",

@@ -20,7 +20,6 @@ from symfleet.testing.kills.layout_faults import (
     SILENCE_S,
     SLOTS_PER_COORDINATOR,
     SLOTS_PER_WORKER,
-    Exploration,
     Fault,
     Layout,
     Store,
@@ -44,7 +43,7 @@ _POLL_S: Final = 0.02
 
 
 class StruckHost:
-    """One run over several hosts, the last of which is struck."""
+    """One run over several hosts, the last of which is struck (`layout_faults.Run`)."""
 
     def __init__(
         self,
@@ -155,22 +154,3 @@ class StruckHost:
         for host in self._hosts.all[1:]:
             assert host.files() == [] or not host.is_up, f"{host.name}: {host.files()}"
         self._campaign.assert_tidy()
-
-
-def strike_host(
-    folder: Path,
-    exploration: Exploration,
-    layout: Layout,
-    seed: int,
-    *,
-    within_s: float,
-    cluster: Cluster | None = None,
-) -> tuple[RunReport, str]:
-    """As `layout_faults.disturb`, for layouts of several hosts."""
-    campaign = exploration.campaign(folder, layout.hosts * SLOTS_PER_COORDINATOR)
-    try:
-        chance = random.Random(f"{layout} {seed}")
-        run = StruckHost(campaign, layout, chance, within_s=within_s, cluster=cluster)
-        return run.run()
-    finally:
-        campaign.close()

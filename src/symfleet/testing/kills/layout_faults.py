@@ -15,10 +15,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import psycopg
 
@@ -166,6 +166,13 @@ class Exploration:
             return collect_facts(reader, campaign.out)
 
 
+class Run(Protocol):
+    """One run and its fault."""
+
+    def run(self) -> tuple[RunReport, str]:
+        """Run to the end; return the report and what the launcher said."""
+
+
 class DisturbedRun:
     """One run and its fault."""
 
@@ -204,8 +211,9 @@ class DisturbedRun:
             ),
         )
 
-    def run(self) -> RunReport:
-        """Run to the end and look at what is left; the report judges nothing."""
+    def run(self) -> tuple[RunReport, str]:
+        """Run to the end and look at what is left; the report judges nothing. Returns also what
+        the launcher said."""
         began = time.monotonic()
         self.job.start()
         out = self.job.out
@@ -223,7 +231,7 @@ class DisturbedRun:
         code = self.job.wait(_END_S)
         report = conclude(self.job, self._watch, kills, code, began)
         self._campaign.assert_tidy()
-        return report
+        return report, self.job.story.read_text()
 
     # ---- what strikes ------------------------------------------------------------------------
 
@@ -306,13 +314,15 @@ def disturb(
     *,
     within_s: float,
     cluster: Cluster | None = None,
+    make: Callable[..., Run] | None = None,
 ) -> tuple[RunReport, str]:
-    """Run one layout with its fault; return the report and what the launcher said."""
+    """Run one layout with its fault; return the report and what the launcher said. `make`: what
+    makes a run (default: `DisturbedRun`); one of several hosts is made elsewhere."""
     campaign = exploration.campaign(folder, layout.coordinators * SLOTS_PER_COORDINATOR)
     try:
         chance = random.Random(f"{layout} {seed}")
-        run = DisturbedRun(campaign, layout, chance, within_s=within_s, cluster=cluster)
-        return run.run(), run.job.story.read_text()
+        run = (make or DisturbedRun)(campaign, layout, chance, within_s=within_s, cluster=cluster)
+        return run.run()
     finally:
         campaign.close()
 
