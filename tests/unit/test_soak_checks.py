@@ -246,12 +246,19 @@ def member_of(pid: int, role: Role) -> Member:
 
 @contextlib.contextmanager
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    child = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
+    """A process that has come up: one that has just been made may have no memory to measure."""
+    program = "print(flush=True); input()"
+    child = subprocess.Popen(
+        [sys.executable, "-S", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdout.readline()
     try:
         yield child
     finally:
-        assert child.stdin is not None
         child.stdin.close()
+        child.stdout.close()
         child.kill()
         child.wait()
 

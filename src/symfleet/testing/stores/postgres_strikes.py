@@ -30,7 +30,7 @@ from unittest import mock
 
 from symfleet.clock import SystemClock
 from symfleet.errors import BusyError
-from symfleet.ledger import opener, postgres_opener
+from symfleet.ledger import opener, postgres_opener, postgres_writer
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.postgres_writer import PostgresWriter
 from symfleet.protocol.operations import (
@@ -54,6 +54,9 @@ KINDS: Final = (
     "answer to COMMIT lost",
     "lock lost",
 )
+_RECONNECT_S: Final = 2.0
+"""How long an owner that lost its lock asks for it: the wait is what a strike costs, not what it
+shows. The other strikes leave the writer its usual time."""
 _REQUEST: Final = opener.OwnerRequest("here", os.getpid(), lock_wait_s=10.0)
 
 
@@ -86,6 +89,7 @@ class Strikes:
         )
         self._begin(self._root)
         self._owners = 0
+        self._patience = contextlib.ExitStack()
         self.report = Report()
 
     def _begin(self, root: PostgresLedger) -> None:
@@ -145,7 +149,7 @@ class Strikes:
             told = writer.run([decide]).answers[0]
             assert self._proxy.cuts == cuts + 1
         else:
-            with _inside(writer, lambda: self._act(writer, kind)) as acted:
+            with self._patience, _inside(writer, lambda: self._act(writer, kind)) as acted:
                 try:
                     told = writer.run([decide]).answers[0]
                 finally:
@@ -170,6 +174,9 @@ class Strikes:
         before the first one is back."""
         self._owners += 1
         self._peer.close()
+        self._patience.enter_context(
+            mock.patch.object(postgres_writer, "RECONNECT_S", _RECONNECT_S)
+        )
         _kill_backend(writer)
         other = self._folder / f"owner-{self._owners}"
         other.mkdir()
