@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from symfleet.errors import IOFailure
+from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.events import (
     CoordinatorAction,
     CoordinatorEvent,
@@ -23,7 +24,7 @@ from symfleet.runtime.observer import Unobserved
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.transport.contract import Arrivals
 
-KNOBS = Knobs(turn_results=8)
+BOUNDS = BatchBounds.of(Knobs(turn_results=8), through_root=True)
 
 
 class Machine:
@@ -58,6 +59,7 @@ class Store:
 
     waiting = True
     own_bytes_max = 1 << 20
+    bounds = BOUNDS
 
     def __init__(self, backs: Callable[[int], bool]) -> None:
         self._backs = backs
@@ -110,9 +112,7 @@ class Failing:
 def run(machine: Machine, store: Store, transport: Transport, **more: Any) -> CoordinatorLoop:
     parts: Any = {"machine": machine, "store": store, "transport": transport, "intake": Nothing()}
     loop = CoordinatorLoop(
-        CoordinatorParts(
-            **parts, publishers=(), observer=Unobserved(), clock=FakeClock(), knobs=KNOBS, **more
-        )
+        CoordinatorParts(**parts, publishers=(), observer=Unobserved(), clock=FakeClock(), **more)
     )
     assert loop.run() is loop.finish
     return loop

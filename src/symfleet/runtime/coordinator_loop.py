@@ -24,6 +24,7 @@ from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.corpus.publish import Publisher
 from symfleet.errors import ExitCode, SymfleetError
+from symfleet.protocol.batch import BatchBounds, take_batch
 from symfleet.protocol.codec import kind_of
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import (
@@ -44,7 +45,6 @@ from symfleet.protocol.events import (
 )
 from symfleet.protocol.messages import Result
 from symfleet.protocol.operations import Decide, Operation, TurnAnswers
-from symfleet.protocol.setup import Knobs
 from symfleet.runtime.intake import Intake
 from symfleet.runtime.observer import EpochObserver
 from symfleet.runtime.pace import Pace
@@ -64,6 +64,11 @@ class TurnStore(Protocol):
     @property
     def waiting(self) -> bool:
         """Whether a turn is due although nothing has arrived for this coordinator."""
+        ...
+
+    @property
+    def bounds(self) -> BatchBounds:
+        """How many frames the next turn may take."""
         ...
 
     @property
@@ -114,7 +119,6 @@ class CoordinatorParts:
     """None: a coordinator that is not the root has none."""
     observer: EpochObserver
     clock: Clock
-    knobs: Knobs
     early: Sequence[CoordinatorEvent] = ()
     """What happened before the loop began."""
 
@@ -154,11 +158,11 @@ class CoordinatorLoop:
     def _turn(self) -> Finish | None:
         now, store = self._p.clock.monotonic(), self._p.store
         self._look_after(now)
-        arrivals = self._p.transport.receive(self._p.knobs.turn_results, store.own_bytes_max)
+        arrivals = self._p.transport.receive(store.bounds.frames, store.own_bytes_max)
         if crash.is_armed() and _holds_result(arrivals.events):
             crash.point("result.received")
         self._events += store.arrived(arrivals.events)
-        batch = [] if store.stand_back else self._next_batch()
+        batch = [] if store.stand_back else take_batch(self._events, store.bounds)
         called = bool(batch) or store.waiting
         if not called and (self._deadline is None or now < self._deadline):
             if now >= self._aside_at:
@@ -177,18 +181,6 @@ class CoordinatorLoop:
         self._between_turns(now)
         self._p.observer.turned(now, self._machine.view)
         return finish
-
-    def _next_batch(self) -> list[CoordinatorEvent]:
-        """Take what the next turn holds: `turn_results` frames at most, although more may have
-        come while this coordinator stood back. Else it would make good in one turn what it left to
-        the others."""
-        batch: list[CoordinatorEvent] = []
-        frames = 0
-        while self._events and frames < self._p.knobs.turn_results:
-            event = self._events.popleft()
-            frames += isinstance(event, FrameReceived)
-            batch.append(event)
-        return batch
 
     def _commit(self, operations: Sequence[Operation]) -> Sequence[CoordinatorAction]:
         """Run the turn's transaction and hear what follows from it."""

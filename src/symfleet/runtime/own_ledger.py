@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from symfleet.ledger.contract import TurnLedger
 from symfleet.ledger.postgres_owner import GivenUpError
+from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.codec import Codec, kind_of
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
 from symfleet.protocol.messages import TurnAnswer
@@ -27,6 +28,7 @@ class OwnLedger:
         self._ledger = ledger
         self._codec = codec
         self._own_bytes_max = knobs.turn_mib << 20
+        self.bounds = BatchBounds.of(knobs, through_root=False)
 
     @property
     def waiting(self) -> bool:

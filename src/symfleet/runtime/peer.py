@@ -142,6 +142,5 @@ def _loop(
             ),
             observer=PeerWatch(introduction, codec, transport, log),
             clock=clock,
-            knobs=introduction.knobs,
         )
     )

@@ -14,6 +14,7 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.clock import Clock
+from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
 from symfleet.protocol.messages import Turn, TurnAnswer
@@ -57,6 +58,7 @@ class RemoteLedger:
         self._incarnation = incarnation
         self._answer_s = answer_s
         self._own_bytes_max = knobs.turn_mib << 20
+        self.bounds = BatchBounds.of(knobs, through_root=True)
         self._bytes_max = turn_bytes_max(knobs)
         self._input_bytes = knobs.input_bytes
         self._number = 0

@@ -240,6 +240,7 @@ class Root:
             clients,
             self._knobs,
             lambda asked, told: stop_rules.note(asked, told, self._clock.monotonic()),
+            through_root=not config.advanced.own_connections,
         )
         machine = Coordinator(
             coordinator_setup(
@@ -290,7 +291,6 @@ class Root:
                 service.views,
             ),
             clock=self._clock,
-            knobs=self._knobs,
             early=[*(RankLost(rank) for rank in epoch.roll.lost), *self._early],
         )
 

@@ -31,6 +31,7 @@ import msgspec
 from symfleet import crash
 from symfleet.errors import DataError, SymfleetError
 from symfleet.ledger.contract import TurnLedger
+from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.codec import Codec, Frame, fault_of, kind_of
 from symfleet.protocol.coordinator_view import CoordinatorView
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost, TurnRefused
@@ -115,13 +116,18 @@ class TurnService:
         clients: Mapping[int, tuple[int, Incarnation]],
         knobs: Knobs,
         on_committed: OnCommitted,
+        *,
+        through_root: bool = True,
     ) -> None:
         """`clients`: rank -> number and incarnation of each other coordinator. `on_committed` is
-        told every operation of a transaction and its answer."""
+        told every operation of a transaction and its answer. `through_root`: the others' turns come
+        here, not over connections of their own."""
         self._ledger = ledger
         self._transport = transport
         self._codec = codec
         self._budget = knobs.turn_mib << 20
+        self.bounds = BatchBounds.of(knobs, through_root=through_root and bool(clients))
+        """What the next turn of the root's own coordinator takes."""
         self._on_committed = on_committed
         self._clients = {
             rank: _Client(number, rank, incarnation, Assembly(turn_bytes_max(knobs)))

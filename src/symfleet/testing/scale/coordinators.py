@@ -1,6 +1,6 @@
 """Coordinator processes: the real machine in each, and a loop of which only the times are left.
 
-A process does one thing at a time. A turn: it takes what has arrived (`turn_results` frames), the
+A process does one thing at a time. A turn: it takes what has arrived (`protocol.batch`), the
 machine's first half costs what was measured for such a turn, then the transaction, then the second
 half, then the frames leave. What arrives meanwhile is the next turn. The root with SQLite serves
 the turns of all other coordinators besides: it joins what has arrived with its own operations into
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from symfleet.corpus.publish import STEP_ARTEFACTS_MAX
+from symfleet.protocol.batch import take_batch
 from symfleet.protocol.codec import KINDS
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import (
@@ -122,7 +123,7 @@ class ScaleCoordinator:
         self.busy = Busy()
         self._world = world
         self._inbox: deque[CoordinatorEvent | Submitted] = deque()
-        self._events: list[CoordinatorEvent] = []
+        self._events: deque[CoordinatorEvent] = deque()
         """What was taken out of the transport and waits for a turn."""
         self._idle = True
         self._idle_since = world.now
@@ -161,8 +162,7 @@ class ScaleCoordinator:
         cost = self._receive()
         batch: list[CoordinatorEvent] = []
         if not world.store.stand_back(self):
-            most = world.knobs.turn_results
-            batch, self._events = self._events[:most], self._events[most:]
+            batch = take_batch(self._events, world.store.bounds)
         if not (batch or world.store.waiting(self) or due):
             self._publish(cost)
             return
@@ -173,7 +173,7 @@ class ScaleCoordinator:
 
     def _receive(self) -> float:
         """Take frames out of the transport; return what that costs."""
-        frames = min(len(self._inbox), self._world.knobs.turn_results)
+        frames = min(len(self._inbox), self._world.store.bounds.frames)
         for _ in range(frames):
             event = self._inbox.popleft()
             if isinstance(event, Submitted):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from symfleet.ledger.postgres_scope import needs_order
+from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.operations import Answer, Claimed, Decide, Decided, Operation
 from symfleet.testing.scale.coordinators import ScaleCoordinator, Submitted, store_vector
 from symfleet.testing.scale.costs import Vector, total
@@ -34,6 +35,11 @@ class Store(Protocol):
 
     def forget(self, number: int) -> None:
         """A coordinator is lost: no turn of it runs any more."""
+        ...
+
+    @property
+    def bounds(self) -> BatchBounds:
+        """What a turn takes at most."""
         ...
 
     def waiting(self, coordinator: ScaleCoordinator, /) -> bool:
@@ -61,6 +67,7 @@ class SqliteThroughRoot:
         self._world = world
         self._waiting: deque[Submitted] = deque()
         self._served_at: dict[int, int] = {}
+        self.bounds = BatchBounds.of(world.knobs, through_root=world.point.coordinators > 1)
         self._transactions = 0
         self._own_first = False
 
@@ -148,6 +155,7 @@ class PostgresConnections:
     def __init__(self, world: World) -> None:
         self._world = world
         self._free_at = 0.0
+        self.bounds = BatchBounds.of(world.knobs, through_root=False)
         self._lost: set[int] = set()
 
     def run(self, _: ScaleCoordinator, turn: Submitted) -> None:
