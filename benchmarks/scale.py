@@ -39,22 +39,23 @@ _SATURATED: Final = 1.5
 
 @dataclasses.dataclass(frozen=True)
 class Extent:
-    """How much is simulated: items for each slot of a fleet, and most of all."""
+    """How much is simulated: items for each slot of a fleet, and most and fewest of all."""
 
     a_slot: int
     most: int
-    least: int = 300
+    least: int
 
-    def items(self, slots: int) -> int:
+    def items(self, slots: int, share: float) -> int:
         """Return the items of a fleet. Fewer than 30 a slot, or than twice what fills every place
-        of it, would leave no steady window; more change no figure but the noise."""
-        return max(self.least, min(self.a_slot * slots, self.most))
+        of it, would leave no steady window."""
+        wanted = max(self.least, self.a_slot * slots)
+        return round(min(wanted * share, self.most))
 
 
 EXTENTS: Final = {
-    "quick": Extent(20, 6_000),
-    "standard": Extent(30, 60_000),
-    "full": Extent(100, 100_000),
+    "quick": Extent(20, 6_000, 300),
+    "standard": Extent(30, 60_000, 300),
+    "full": Extent(30, 100_000, 100_000),
 }
 
 
@@ -73,7 +74,7 @@ def fleet(
         slots=slots,
         length_s=length_s,
         store=store,
-        items=round(extent.items(slots) * share),
+        items=extent.items(slots, share),
         coordinators=coordinators or coordinators_for(slots),
         bundle_items=bundle,
         local=slots <= LOCAL_SLOTS_MAX,
@@ -88,7 +89,7 @@ def points_of(kind: str) -> list[Point]:
         return [fleet(extent, *size, store) for size in sizes for store in STORES]
     first = [(1000, 1.0), (10_000, 10.0), (1000, 0.1), (10_000, 1.0)]
     small = [(slots, length) for slots in (1, 8, 32, 90, 320) for length in (0.01, 0.1, 1.0, 10.0)]
-    last = [(3000, 1.0), (1000, 10.0), (1000, 0.01), (3000, 10.0), (10_000, 0.1)]
+    last = [(3000, 1.0), (1000, 10.0), (1000, 0.01), (3000, 10.0), (10_000, 0.1), (3000, 0.1)]
     return [
         *(fleet(extent, *size, store) for size in (*first, *small) for store in STORES),
         # How many slots one coordinator serves, and how many coordinators one ledger.

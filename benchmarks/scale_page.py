@@ -15,7 +15,8 @@ _STORES: Final = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 _TURN_TERMS: Final = ("turn", "decided", "leased")
 
 Row = dict[str, Any]
-Limits = dict[tuple[str, int], float]
+Capacities = dict[tuple[str, int], list[tuple[float, float]]]
+"""(ledger, coordinators) -> (demand, decisions/s) of the points beyond the knee."""
 
 
 def rewrite(path: Path, tables: str) -> None:
@@ -38,7 +39,7 @@ def page(result: dict[str, Any]) -> str:
         if (r["slots"], r["length_ms"]) == size
     ]
     bundles = [r for r in rows if r["bundle_items"] > 1]
-    limits = limits_of([r for r in rows if r["bundle_items"] == 1])
+    limits = capacities([r for r in rows if r["bundle_items"] == 1])
     parts = [
         f"`{result['command']}`, {result['date'][:10]}"
         + ("" if result["complete"] else ", not all points"),
@@ -51,7 +52,7 @@ def page(result: dict[str, Any]) -> str:
     if swept:
         parts += ["### More and fewer coordinators", points_table(swept, limits)]
     if bundles:
-        parts += ["### Bundles", points_table(sorted(bundles, key=order), limits_of(bundles))]
+        parts += ["### Bundles", points_table(sorted(bundles, key=order), {})]
     if result["losses"]:
         parts += ["### Losses", losses_table(result["losses"])]
     return "\n\n".join(parts) + "\n"
@@ -81,31 +82,38 @@ def knee_lines(knee: dict[str, float]) -> str:
     return f"The knee: {', '.join(known)}."
 
 
-def limits_of(rows: Sequence[Row]) -> Limits:
-    """Return the most that a store decided a second through so many coordinators, of points whose
-    slots asked for half as much again at least."""
-    found: Limits = {}
+def capacities(rows: Sequence[Row]) -> Capacities:
+    """Return what stores decided a second through so many coordinators at points whose slots asked
+    for a quarter as much again at least."""
+    found: Capacities = {}
     for row in rows:
-        if row["demand"] >= 1.5 * row["throughput"]:
+        if row["demand"] >= 1.25 * row["throughput"]:
             key = row["store"], row["coordinators"]
-            found[key] = max(found.get(key, 0.0), row["throughput"])
+            found.setdefault(key, []).append((row["demand"], row["throughput"]))
     return found
 
 
-def points_table(rows: Sequence[Row], limits: Limits) -> str:
+def expected_of(row: Row, known: Capacities) -> float | None:
+    """Return capacity against demand, the capacity being the most that *other* points with as many
+    coordinators showed: no point is held against itself. None when there is no such point."""
+    points = known.get((row["store"], row["coordinators"]), [])
+    rates = [rate for demand, rate in points if demand != row["demand"]]
+    return min(1.0, max(rates) / row["demand"]) if rates else None
+
+
+def points_table(rows: Sequence[Row], known: Capacities) -> str:
     """Return undisturbed points; `expected` is capacity against demand."""
     titles = (
         "ledger", "slots", "coordinators", "execution", "asked /s", "decided /s", "efficiency",
         "expected", "trip p50", "p99", "ledger busy", "root busy", "least slot",
         "coordinators least, most", "items a transaction", "items", "ledger",
     )  # fmt: skip
-    return table(titles, [point_line(row, limits) for row in rows])
+    return table(titles, [point_line(row, known) for row in rows])
 
 
-def point_line(row: Row, limits: Limits) -> list[str]:
+def point_line(row: Row, known: Capacities) -> list[str]:
     """Return one point."""
-    rate = limits.get((row["store"], row["coordinators"]))
-    expected = min(1.0, rate / row["demand"]) if rate else 1.0
+    expected = expected_of(row, known)
     length = (
         f"{row['length_ms'] / 1000:g} s" if row["length_ms"] >= 1000 else f"{row['length_ms']:g} ms"
     )
@@ -117,7 +125,7 @@ def point_line(row: Row, limits: Limits) -> list[str]:
         f"{row['demand']:,.0f}",
         f"{row['throughput']:,.0f}",
         f"{row['efficiency']:.1%}",
-        f"{expected:.1%}",
+        "" if expected is None else f"{expected:.1%}",
         f"{row['trip_p50_ms']:,.1f} ms",
         f"{row['trip_p99_ms']:,.1f} ms",
         f"{row['ledger_busy']:.0%}",
