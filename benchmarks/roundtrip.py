@@ -1,6 +1,6 @@
 """How long a delivery takes, and what coordination costs: `python -m benchmarks.roundtrip`.
 
-Three measurements in one run, because the machine's state matters more than anything else:
+Three measurements in one run, repeated, because the state of the machine matters most:
 
 * a bare MPI ping-pong of 1 KiB and a bare 4 KiB write with fsync, for comparison;
 * the delivery round trip, from the WORK frame being sent to its RESULT being durable, with an
@@ -11,10 +11,12 @@ Three measurements in one run, because the machine's state matters more than any
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import datetime
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -212,28 +214,47 @@ def mpirun(
     return done.stdout.decode()
 
 
-def main() -> None:
-    """Measure all, print and write the result."""
-    with tempfile.TemporaryDirectory(prefix="symfleet-roundtrip-", dir=ROOT / "build") as name:
-        folder = Path(name)
-        bare = json.loads(mpirun(2, folder, "ping-pong"))
-        sync = bare_sync(folder)
-        rows = run_job(folder / "empty", items=ITEMS, seconds=0.0, slots=1, prefetch=0)
-        trips = quantiles([durable - sent for sent, durable, _ in rows])
-        long = run_job(folder / "long", items=LONG_ITEMS, seconds=LONG_S, slots=2, prefetch=1)
+def measured(folder: Path) -> dict[str, float]:
+    """Measure everything once; the two bare figures are of the same minute."""
+    bare = json.loads(mpirun(2, folder, "ping-pong"))
+    sync = bare_sync(folder)
+    rows = run_job(folder / "empty", items=ITEMS, seconds=0.0, slots=1, prefetch=0)
+    trips = quantiles([durable - sent for sent, durable, _ in rows])
+    long = run_job(folder / "long", items=LONG_ITEMS, seconds=LONG_S, slots=2, prefetch=1)
     span = max(durable for _, durable, _ in long) - min(sent for sent, _, _ in long)
-    share = 1 - sum(wall_us for _, _, wall_us in long) / 1e6 / (2 * span)
+    return {
+        "ping_pong_p50_ms": bare["p50_ms"],
+        "ping_pong_p99_ms": bare["p99_ms"],
+        "fsync_p50_ms": sync["p50_ms"],
+        "fsync_p99_ms": sync["p99_ms"],
+        "delivery_p50_ms": trips["p50_ms"],
+        "delivery_p99_ms": trips["p99_ms"],
+        "ratio_p50": trips["p50_ms"] / (bare["p50_ms"] + sync["p50_ms"]),
+        "coordination_share_100ms_items": 1
+        - sum(wall_us for _, _, wall_us in long) / 1e6 / (2 * span),
+    }
+
+
+def main() -> None:
+    """Measure all several times, print and write median and spread."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=5)
+    options = parser.parse_args()
+    runs: list[dict[str, float]] = []
+    for _ in range(options.repetitions):
+        with tempfile.TemporaryDirectory(prefix="symfleet-roundtrip-", dir=ROOT / "build") as name:
+            runs.append(measured(Path(name)))
+        print(json.dumps({name: round(value, 4) for name, value in runs[-1].items()}), flush=True)
     date = datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
-    result = {
+    result: dict[str, Any] = {
         "date": date,
-        "command": "python -m benchmarks.roundtrip",
-        "bare_mpi_ping_pong": bare,
-        "bare_fsync": sync,
-        "delivery_round_trip": trips,
-        "ratio_p50": round(trips["p50_ms"] / (bare["p50_ms"] + sync["p50_ms"]), 2),
-        "coordination_share_100ms_items": round(share, 4),
+        "command": f"python -m benchmarks.roundtrip --repetitions {len(runs)}",
         "load_average": os.getloadavg(),
     }
+    for name in runs[0]:
+        values = [run[name] for run in runs]
+        figures = {"median": statistics.median(values), "low": min(values), "high": max(values)}
+        result[name] = {key: round(value, 4) for key, value in figures.items()}
     print(json.dumps(result, indent=1))
     path = ROOT / "benchmarks" / "results" / f"roundtrip-{date[:10]}.json"
     path.parent.mkdir(exist_ok=True)
