@@ -32,8 +32,8 @@ def _starts_jobs(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if _starts_jobs(item):
-            item.add_marker("alone")
+        if _starts_jobs(item) and item.get_closest_marker("alone") is None:
+            item.add_marker("jobs")
     if config.getoption("--long"):
         return
     skip = pytest.mark.skip(reason="long: run with --long")

@@ -37,6 +37,7 @@ from symfleet.types import Keep
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TREE = REPOSITORY / "tests" / "programs" / "tree.py"
+pytestmark = pytest.mark.xdist_group("kill matrix")  # its jobs are run once for all
 TURN = turn_of(REPOSITORY, datetime.datetime.now(tz=datetime.UTC).date())
 POINTS, STRIKES, DOUBLES = 16, 4, 2
 EACH_TIME = (

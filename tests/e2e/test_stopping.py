@@ -122,6 +122,7 @@ def test_a_second_signal_stops_at_once(campaign: ProgramCampaign) -> None:
     assert campaign.status().total.executed >= 1
 
 
+@pytest.mark.alone
 @pytest.mark.guarantee("L8")
 def test_a_second_job_is_refused_until_the_first_is_killed(campaign: ProgramCampaign) -> None:
     first = started(campaign)

@@ -19,7 +19,7 @@ from symfleet.errors import IOFailure, parts_of
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.highwater import HIGHWATER_NAME
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.jobs
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 

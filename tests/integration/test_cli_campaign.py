@@ -28,7 +28,7 @@ from symfleet.testing.jobs import until
 from symfleet.testing.programs import well_status
 from symfleet.types import input_id_of
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.jobs
 
 ENGINE = """\
 import os, signal, sys, time

@@ -261,7 +261,7 @@ def test_resume_says_where_a_campaign_lives_that_is_looked_for_elsewhere(
 
 @pytest.mark.guarantee("C8")
 @pytest.mark.guarantee("L6")
-@pytest.mark.alone
+@pytest.mark.jobs
 def test_a_killed_campaign_moves_to_a_server_ends_there_and_comes_back(
     make: Callable[..., ProgramCampaign], postgres: Cluster, say: Say
 ) -> None:

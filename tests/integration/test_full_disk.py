@@ -19,7 +19,7 @@ from symfleet.errors import ExitCode, parts_of
 from symfleet.testing.jobs import Job, until
 from symfleet.testing.programs import ProgramCampaign
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.jobs
 
 MIB = 1 << 20
 PROGRAM = Path(__file__).resolve().parent.parent / "programs" / "two.py"

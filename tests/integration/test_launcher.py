@@ -33,7 +33,7 @@ from symfleet.runtime.mpirun import mpirun_environment, short_path
 from symfleet.runtime.plan import EpochOutcome, outcome_line
 from symfleet.runtime.stores import EpochSummary
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.jobs
 
 PRELUDE = "import json, os, signal, subprocess, sys, time\nfrom pathlib import Path\n"
 BEAT = "Path(run_dir, 'beat').write_text('1')\n"

@@ -64,6 +64,7 @@ def test_a_launch_without_stop_rules_ends_when_nothing_is_left(make: Make) -> No
     assert status.total.executed == 3
 
 
+@pytest.mark.alone
 @pytest.mark.guarantee("Q4")
 @pytest.mark.guarantee("C7")
 def test_e3_one_shared_child_is_executed_once(make: Make) -> None:
@@ -190,6 +191,7 @@ def test_e14_an_unreadable_seed_is_admitted_once_it_can_be_read(make: Make) -> N
     assert sorted(campaign.runs()) == sorted({input_id_of(b"slow"), input_id_of(b"locked")})
 
 
+@pytest.mark.alone
 @pytest.mark.guarantee("L8")
 def test_e15_a_stopped_owner_keeps_its_lock(make: Make) -> None:
     campaign = make("none", **{f"seed{n}": bytes([n + 48]) for n in range(8)})

@@ -11,11 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import symfleet
-
-pytestmark = pytest.mark.alone
 
 MANY = """
 import os, sys

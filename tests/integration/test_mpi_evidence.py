@@ -97,6 +97,7 @@ def lease_one(campaign: ProgramCampaign, data: bytes) -> Lease:
 # ---- E3, E4 -------------------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 @pytest.mark.guarantee("Q4")
 def test_two_coordinators_measure_one_idle_window(share: Share, anywhere: str) -> None:
     """E3."""
