@@ -70,12 +70,12 @@ class Site:
             wrapper.write_text(recipe("--nodelist="))
             wrapper.chmod(0o755)
 
-    def submit(self, words: str, *options: str, max_time: str = "7h50m") -> str:
+    def submit(self, words: str, *options: str, max_time: str = "470m") -> str:
         """Give the recipe with these words to Slurm, for a campaign of this test's target that ends
         by itself; return the job's number."""
         text = recipe(words)
-        if max_time != "7h50m":
-            text = changed(text, "--max-time 7h50m", f"--max-time {max_time}")
+        if max_time != "470m":
+            text = changed(text, "--max-time 470m", f"--max-time {max_time}")
         slow = f"--keep all --wall-time 20s --env PAUSE_US={PAUSE_US}"
         text = changed(text, " -- ./target", f" {slow} -- ./target")
         script = self.disk / "job.sh"
@@ -100,6 +100,11 @@ class Site:
     def assert_complete(self, job: str, expected: Facts, *disturbed: str) -> LedgerStatus:
         """Wait for the job's good end, which must have lost nothing and counted nothing twice."""
         assert self.slurm.wait(job, PATIENCE_S) == "COMPLETED", self.said()
+        status = self.assert_well(expected, *disturbed)
+        self.assert_nothing_left()
+        return status
+
+    def assert_well(self, expected: Facts, *disturbed: str) -> LedgerStatus:
         verified = self.head.run("symfleet", "verify", str(self.out))
         assert verified.returncode == 0, verified.stdout
         status = well_status(self.out, disturbed)
@@ -107,7 +112,6 @@ class Site:
         assert status.epoch.reason == "quiescent"
         with open_reader(self.out) as reader:
             assert without_settings(collect_facts(reader, self.out)) == expected
-        self.assert_nothing_left()
         return status
 
     def assert_nothing_left(self) -> None:
@@ -188,3 +192,20 @@ def test_a_node_is_lost_and_comes_back(site: Site, expected: Facts, which: int) 
     site.slurm.start_node(lost)
     site.assert_complete(job, expected, "leases_recovered", "silence_timeouts", "slots_recovered")
     assert site.slurm.restarts(job) == 1
+
+
+def test_srun_starts_a_job_that_symfleet_joins(site: Site, expected: Facts) -> None:
+    words = recipe("srun --mpi=pmix").strip()
+    words = changed(words, "-j 127", "-j 3 --keep all")
+    words = changed(words, "srun ", f"srun --nodes=2 --ntasks={2 * CPUS} ")
+    site.slurm.call("sh", "-c", f"cd {site.disk} && {words}")
+    site.assert_well(expected)
+    assert '"reason":"quiescent"' in (site.out / "verdict.json").read_text()
+    site.assert_nothing_left()
+
+
+def test_srun_without_pmix_is_refused_before_anything_is_made(site: Site) -> None:
+    words = recipe("srun --mpi=pmix").strip().replace("--mpi=pmix", "--mpi=pmi2 --nodes=2")
+    said = site.slurm.call("sh", "-c", f"cd {site.disk} && ! {words} 2>&1")
+    assert "Open MPI 5 knows PMIx only" in said
+    assert not site.out.exists()
