@@ -17,7 +17,7 @@ from symfleet.ledger.contract import LedgerStatus
 from symfleet.ledger.opener import has_ledger
 from symfleet.runtime.stores import open_reader
 from symfleet.testing.documents import code_blocks
-from symfleet.testing.hosts.namespaces import Host, Hosts
+from symfleet.testing.hosts.namespaces import Hosts
 from symfleet.testing.hosts.slurm import CPUS, Slurm, why_no_slurm
 from symfleet.testing.jobs import until
 from symfleet.testing.kills.loop import Facts, collect_facts
