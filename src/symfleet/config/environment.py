@@ -43,6 +43,11 @@ def mpi_world_size() -> int | None:
     return None
 
 
+def has_pmix() -> bool:
+    """Return whether whoever started this process speaks PMIx, as Open MPI's mpirun does."""
+    return "PMIX_RANK" in os.environ or "OMPI_COMM_WORLD_SIZE" in os.environ
+
+
 def mpi_rank() -> int | None:
     """Return the rank that the MPI launcher gave to this process, None outside one."""
     for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from symfleet.clock import Clock
-from symfleet.config.environment import mpi_rank, mpi_world_size
+from symfleet.config.environment import has_pmix, mpi_rank, mpi_world_size
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.durable import make_folder
-from symfleet.errors import InternalError
+from symfleet.errors import InternalError, UserError
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.mpirun import remove_run_dirs
@@ -22,16 +22,38 @@ from symfleet.runtime.stores import note_beginning
 
 def follow_if_told(clock: Clock) -> None:
     """Be a rank of a job that somebody else started, if this is one other than its root; does not
-    return then. Nothing is read or touched before: the campaign may be on another host."""
+    return then. Nothing is read or touched before: the campaign may be on another host. Raises
+    UserError for a job that can never work."""
     from symfleet.runtime.rank import run_rank
 
-    if mpi_world_size() is None or mpi_rank() == 0:
+    if mpi_world_size() is None:
+        return
+    _refuse_hopeless()
+    if mpi_rank() == 0:
         return
 
     def no_plan() -> plans.EpochPlan:
         raise InternalError("this rank is the root, but was started as another", where="MPI")
 
     run_rank(no_plan, None, clock)
+
+
+def _refuse_hopeless() -> None:
+    """Raise UserError when the ranks could not find each other, or there is only one."""
+    if not has_pmix():
+        raise UserError(
+            "the ranks of this job cannot find each other",
+            where="srun",
+            why="it was started with PMI, and Open MPI 5 knows PMIx only",
+            hint="srun --mpi=pmix; --mpi=none for one command that starts its ranks by itself",
+        )
+    if mpi_world_size() == 1:
+        raise UserError(
+            "a job needs a root and at least one worker",
+            where="mpirun or srun",
+            why="it was started with one rank",
+            hint="start at least two ranks, or one command with `srun --mpi=none`",
+        )
 
 
 def join_as_root(

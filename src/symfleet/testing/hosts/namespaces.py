@@ -302,13 +302,16 @@ class Hosts:
         names: Sequence[str],
         *,
         shared: Sequence[Path] = (),
+        everywhere: Sequence[Path] = (),
         read_only: Sequence[Path] = (),
     ) -> None:
         """`folder` gets the file trees. `shared`: folders of the outside that the first host has
-        at the same place, where a test looks at a campaign; `read_only`: all have these."""
+        at the same place, where a test looks at a campaign; `everywhere`: all have these, as of
+        one disk; `read_only`: all have these, too."""
         self._folder = folder
         self._names = tuple(names)
         self._shared = [str(path) for path in shared]
+        self._everywhere = [str(path) for path in everywhere]
         self._read_only = [*environment_paths(), *(str(path) for path in read_only)]
         self._switch: subprocess.Popen[bytes] | None = None
         self.all: list[Host] = []
@@ -340,7 +343,7 @@ class Hosts:
                 address=address,
                 root=str(self._folder / name),
                 read_only=self._read_only,
-                shared=self._shared if not self.all else [],
+                shared=[*self._everywhere, *(self._shared if not self.all else [])],
                 network=network,
             )
             self.all.append(Host(spec, self._switch.pid))
