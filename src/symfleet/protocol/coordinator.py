@@ -158,7 +158,7 @@ class Coordinator:
                 self._sweeps.reset(slot)
         elif drained:
             self._sweeps.end_silent()
-        self._sweeps.beat()
+        self._sweeps.beat(at_once=self._timeline.late)
         self._dispatch.claim()
         self._vote.begin_turn()
         self._shutdown.begin_turn(drained=drained)
@@ -184,7 +184,7 @@ class Coordinator:
                 core.outbox.act(Publish(answers.last_artefact))
         self._vote.end_turn()
         self._dispatch.dispatch()
-        self._newsroom.end_turn()
+        self._newsroom.end_turn(at_once=self._timeline.late)
         self._shutdown.end_turn()
         return core.outbox.take_actions()
 

@@ -49,14 +49,15 @@ class Newsroom:
 
     # ---- what this coordinator tells ----------------------------------------------------------
 
-    def end_turn(self) -> None:
-        """Send News if there are any and the last ones are old enough."""
+    def end_turn(self, *, at_once: bool = False) -> None:
+        """Send News if there are any and the last ones are old enough; after a late turn `at_once`:
+        others have counted it as silence."""
         core = self._core
         if not core.peers.live:
             return
         self._own, self._places = own_capacity(core), open_places(core)
         self._due_at = self._due()
-        if core.now >= self._due_at:
+        if at_once or core.now >= self._due_at:
             self._send()
             self._due_at = self._due()
 

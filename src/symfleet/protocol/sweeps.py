@@ -209,13 +209,15 @@ class Sweeps:
             core.roll_back_slot(slot, Undo("lost", sent=True))
             core.fleet.step(core.now, slot, SlotStep.GONE)
 
-    def beat(self) -> None:
-        """Tell workers that nobody spoke to for a while that their coordinator lives."""
+    def beat(self, *, at_once: bool = False) -> None:
+        """Tell workers that nobody spoke to for a while that their coordinator lives. After a late
+        turn `at_once`: their clocks have not waited."""
         core, every_s = self._core, self._core.setup.knobs.root_silence_s / _BEATS_PER_SILENCE
-        if core.now < self._beat_at:
+        if core.now < self._beat_at and not at_once:
             return
         for worker in core.fleet.workers.values():
-            if worker.phase is WorkerPhase.JOINED and core.now >= worker.told_at + every_s:
+            is_due = at_once or core.now >= worker.told_at + every_s
+            if worker.phase is WorkerPhase.JOINED and is_due:
                 core.send(worker.rank, Beat())
         self._beat_at = self._earliest(WorkerPhase.JOINED, "told_at", every_s)
 

@@ -36,7 +36,10 @@ class Timeline:
         return now - self._shift
 
     def expect(self, now_t: float, deadline_t: float | None) -> float:
-        """Note when the next turn is due, both on this timeline; return it in monotonic seconds."""
-        due = now_t + TICK_S if deadline_t is None else min(now_t + TICK_S, deadline_t)
+        """Note when the next turn is due, both on this timeline; return it in monotonic seconds.
+
+        A deadline that has passed is due now and not before: a sweep may wait for as long as the
+        transport is never seen empty, and time must not stand still until then."""
+        due = now_t + TICK_S if deadline_t is None else min(now_t + TICK_S, max(now_t, deadline_t))
         self._expected = due + self._shift
         return self._expected

@@ -108,6 +108,20 @@ def told(turns: list[Turn], rank: int, kind: type[Kind]) -> list[Kind]:
 # ---- News ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("every_s", [0.1, 4.0])
+def test_others_hear_of_a_coordinator_that_never_catches_up(every_s: float) -> None:
+    """Overloaded, its transport is never seen empty, and its turns may all be late: still nobody
+    is to think that it is gone."""
+    bench = root_bench()
+    bench.first_work(0)
+    silent_s = longest_s = 0.0
+    for _ in range(round(120 / every_s)):
+        turn = bench.turn(after_s=every_s, drained=False)
+        silent_s = 0.0 if told([turn], PEER, News) else silent_s + every_s
+        longest_s = max(longest_s, silent_s)
+    assert longest_s <= bench.knobs.root_silence_s / 3 + every_s
+
+
 def test_new_edges_reach_the_other_group_and_go_on_to_its_workers() -> None:
     bench = root_bench(keep=Keep.NOVEL)
     (work, *_) = bench.first_work(0)

@@ -202,6 +202,28 @@ def test_a_late_turn_moves_every_deadline_and_sweeps_nothing() -> None:
     assert released(bench.wait(4.0)) == [("silence", True)]
 
 
+def test_turns_that_are_always_late_still_let_workers_hear_a_beat() -> None:
+    """Their clocks have not stood still."""
+    bench = CoordinatorBench()
+    bench.join()
+    bench.scan = False
+    turns = [bench.turn(after_s=4.0, drained=False) for _ in range(5)]
+    assert all(turn.of(Beat) for turn in turns)
+
+
+def test_time_goes_on_while_the_transport_is_never_seen_empty() -> None:
+    """A sweep that is due must wait; what is told by the clock must not."""
+    bench, (work,) = working()
+    bench.turn(bench.frame(Started(), token=work.token))
+    beats = 0
+    for _ in range(600):
+        turn = bench.turn(after_s=0.1, drained=False)
+        assert not released([turn])
+        beats += len(turn.of(Beat))
+    assert 60 / (ROOT_SILENCE_S / 3) - 2 <= beats <= 60 / (ROOT_SILENCE_S / 3) + 2
+    assert released(bench.wait(1.0)) == [("silence", True)]
+
+
 def test_workers_that_nobody_speaks_to_hear_a_beat() -> None:
     bench = CoordinatorBench()
     bench.join()
