@@ -14,7 +14,6 @@ import msgspec
 import pytest
 
 from symfleet.ledger.contract import LedgerStatus
-from symfleet.ledger.opener import has_ledger
 from symfleet.runtime.stores import open_reader
 from symfleet.testing.documents import code_blocks
 from symfleet.testing.hosts.namespaces import Hosts
@@ -70,12 +69,11 @@ class Site:
             wrapper.write_text(recipe("--nodelist="))
             wrapper.chmod(0o755)
 
-    def submit(self, words: str, *options: str, max_time: str = "470m") -> str:
+    def submit(self, words: str, *options: str, max_time: str) -> str:
         """Give the recipe with these words to Slurm, for a campaign of this test's target that ends
         by itself; return the job's number."""
         text = recipe(words)
-        if max_time != "470m":
-            text = changed(text, "--max-time 470m", f"--max-time {max_time}")
+        text = changed(text, "--max-time 470m", f"--max-time {max_time}")
         slow = f"--keep all --wall-time 20s --env PAUSE_US={PAUSE_US}"
         text = changed(text, " -- ./target", f" {slow} -- ./target")
         script = self.disk / "job.sh"
@@ -87,15 +85,6 @@ class Site:
         """What the job has printed so far."""
         log = self.disk / "job.log"
         return log.read_text() if log.exists() else ""
-
-    def decisions(self) -> int:
-        if not has_ledger(self.out):
-            return 0
-        with open_reader(self.out) as reader:
-            return reader.status().decisions
-
-    def until_decided(self, count: int) -> None:
-        until(f"{count} inputs are decided", lambda: self.decisions() >= count, PATIENCE_S)
 
     def assert_complete(self, job: str, expected: Facts, *disturbed: str) -> LedgerStatus:
         """Wait for the job's good end, which must have lost nothing and counted nothing twice."""
@@ -162,36 +151,6 @@ def test_a_job_script_is_requeued_until_nothing_is_left(site: Site, expected: Fa
     status = site.assert_complete(job, expected)
     assert status.epochs == site.slurm.restarts(job) + 1 >= 2
     assert "4/4 acknowledged" in site.said()
-
-
-@pytest.mark.parametrize("how", ["scancel", "requeue"])
-def test_what_slurm_ends_in_the_middle_is_resumed(site: Site, expected: Facts, how: str) -> None:
-    job = site.submit("scontrol requeue")
-    until_all_take_part(site)
-    site.until_decided(3)
-    if how == "scancel":
-        site.slurm.call("scancel", job)
-        assert site.slurm.wait(job, PATIENCE_S) == "CANCELLED"
-        site.assert_nothing_left()
-        job = site.submit("scontrol requeue")
-    else:
-        site.slurm.call("scontrol", "requeue", job)
-    site.assert_complete(job, expected, "leases_recovered")
-
-
-@pytest.mark.parametrize("which", [0, 1])
-def test_a_node_is_lost_and_comes_back(site: Site, expected: Facts, which: int) -> None:
-    """The first node has the root."""
-    job = site.submit("scontrol requeue")
-    until_all_take_part(site)
-    site.until_decided(3)
-    lost = site.nodes[which]
-    lost.power_off()
-    site.slurm.until_state(job, ("PENDING",), PATIENCE_S)
-    lost.boot()
-    site.slurm.start_node(lost)
-    site.assert_complete(job, expected, "leases_recovered", "silence_timeouts", "slots_recovered")
-    assert site.slurm.restarts(job) == 1
 
 
 def test_srun_starts_a_job_that_symfleet_joins(site: Site, expected: Facts) -> None:

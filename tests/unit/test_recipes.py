@@ -12,12 +12,14 @@ import pytest
 from symfleet.testing.documents import Block, code_blocks
 
 PAGES = Path(__file__).parents[2] / "docs" / "howto"
-SCRIPTS = [
-    pytest.param(block, id=f"{page.name}:{block.line}")
+SCRIPTS = {
+    f"{page.name}:{block.line}": block
     for page in sorted(PAGES.glob("*.md"))
     for block in code_blocks(page)
     if block.language == "sh"
-]
+}
+EXPLORING = {name: block for name, block in SCRIPTS.items() if "symfleet explore" in block.text}
+each_script = pytest.mark.parametrize("block", SCRIPTS.values(), ids=SCRIPTS)
 
 
 def complaints(*checker: str, block: Block) -> str:
@@ -29,10 +31,11 @@ def complaints(*checker: str, block: Block) -> str:
 
 
 def test_there_are_scripts() -> None:
-    assert SCRIPTS != []
+    assert SCRIPTS
+    assert EXPLORING
 
 
-@pytest.mark.parametrize("block", SCRIPTS)
+@each_script
 def test_a_shell_can_read_it(block: Block) -> None:
     assert complaints("sh", "-n", block=block) == ""
 
@@ -41,14 +44,12 @@ def test_a_shell_can_read_it(block: Block) -> None:
     shutil.which("shellcheck") is None,
     reason="shellcheck is not installed (`./symfleet.sh test` installs it)",
 )
-@pytest.mark.parametrize("block", SCRIPTS)
+@each_script
 def test_shellcheck_has_nothing_to_say(block: Block) -> None:
     assert complaints("shellcheck", "--shell=sh", "-", block=block) == ""
 
 
-@pytest.mark.parametrize(
-    "block", [script for script in SCRIPTS if "symfleet explore" in script.values[0].text]
-)
+@pytest.mark.parametrize("block", EXPLORING.values(), ids=EXPLORING)
 def test_symfleet_takes_its_options(block: Block, tmp_path: Path) -> None:
     """In a folder without anything, it is the target that is missing."""
     for name, text in (("scontrol", "echo node1"), ("srun", 'shift; exec "$@"')):

@@ -191,7 +191,8 @@ class ProgramCampaign:
 
     def assert_tidy(self) -> None:
         """Raise when a launch has left something outside what people look at."""
-        assert list(self.tmp.iterdir()) == [], "something is left outside the output folder"
+        left = [str(path.relative_to(self.tmp)) for path in self.tmp.rglob("*")]
+        assert left == [], f"left outside the output folder: {left}"
         assert not (self.out / ".run").exists(), "a run folder is left"
 
     # ---- arranging ---------------------------------------------------------------------------
