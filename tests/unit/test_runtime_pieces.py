@@ -309,6 +309,34 @@ def test_a_deep_output_folder_gets_a_short_link_that_is_removed_with_it(
     assert not run_dir.exists()
 
 
+@pytest.mark.parametrize("is_made", [True, False])
+def test_a_link_of_which_a_kill_left_only_the_folder_or_nothing_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_made: bool
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    run_dir = tmp_path / ("deep" * 20) / ".run" / "1"
+    run_dir.mkdir(parents=True)
+    link = short_path(run_dir)
+    link.unlink()
+    if not is_made:
+        link.parent.rmdir()
+    remove_run_dirs(run_dir.parent)
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert not run_dir.exists()
+
+
+def test_the_place_of_a_link_is_noted_before_anything_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    run_dir = tmp_path / ("deep" * 20) / ".run" / "1"
+    run_dir.mkdir(parents=True)
+    with pytest.raises(FileNotFoundError):
+        short_path(run_dir)
+    assert (run_dir / "link").read_text().startswith(str(tmp_path / "missing"))
+
+
 def test_a_link_that_leads_elsewhere_is_left_alone(tmp_path: Path) -> None:
     run_dir = tmp_path / ".run" / "1"
     run_dir.mkdir(parents=True)

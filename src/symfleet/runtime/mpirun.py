@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shlex
 import shutil
 import sys
@@ -123,12 +124,13 @@ def short_path(run_dir: Path) -> Path:
     """Return a path of the run folder that is short enough for socket names, and without spaces.
 
     Another one gets a link below the system's temporary folder. The link's place is noted in the
-    run folder, so that whoever removes the folder removes the link."""
+    run folder before anything is there, so that whoever removes the folder removes all of it."""
     if len(os.fsencode(run_dir)) <= _SOCKET_PATH_MAX and not any(map(str.isspace, str(run_dir))):
         return run_dir
     _remove_dead_links(Path(tempfile.gettempdir()))
-    folder = Path(tempfile.mkdtemp(prefix=_LINK_PREFIX))
+    folder = Path(tempfile.gettempdir()) / f"{_LINK_PREFIX}{secrets.token_hex(8)}"
     (run_dir / LINK_NOTE).write_text(str(folder))
+    folder.mkdir(mode=0o700)
     link = folder / "run"
     link.symlink_to(run_dir)
     return link
@@ -158,9 +160,16 @@ def remove_run_dirs(parent: Path, keep: Sequence[Path] = ()) -> None:
         except OSError:
             pass
         else:
-            link = folder / "run"
-            # Only a link that leads here is provably ours.
-            if link.is_symlink() and link.readlink() == run_dir:
-                link.unlink()
-                folder.rmdir()
+            _remove_link(folder, run_dir)
         remove_if_possible(run_dir)  # with what targets may have made of their folders
+
+
+def _remove_link(folder: Path, run_dir: Path) -> None:
+    """Remove a link and its folder, of which a launch that was killed may have left a part."""
+    link = folder / "run"
+    # Only a link that leads here is provably ours, and a folder is only removed when it is empty.
+    if link.is_symlink() and link.readlink() == run_dir:
+        link.unlink()
+    if folder.name.startswith(_LINK_PREFIX):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
