@@ -48,8 +48,7 @@ class Extent:
     def items(self, slots: int, share: float) -> int:
         """Return the items of a fleet. Fewer than 30 a slot, or than twice what fills every place
         of it, would leave no steady window."""
-        wanted = max(self.least, self.a_slot * slots)
-        return round(min(wanted * share, self.most))
+        return round(min(max(self.least, self.a_slot * slots * share), self.most))
 
 
 EXTENTS: Final = {

@@ -39,7 +39,7 @@ def page(result: dict[str, Any]) -> str:
         if (r["slots"], r["length_ms"]) == size
     ]
     bundles = [r for r in rows if r["bundle_items"] > 1]
-    limits = capacities([r for r in rows if r["bundle_items"] == 1])
+    known = capacities([r for r in rows if r["bundle_items"] == 1])
     parts = [
         f"`{result['command']}`, {result['date'][:10]}"
         + ("" if result["complete"] else ", not all points"),
@@ -47,10 +47,10 @@ def page(result: dict[str, Any]) -> str:
         "### Measured costs",
         costs_table(result["costs"], result["quality"]),
         "### Fleets",
-        points_table(sorted(auto, key=order), limits),
+        points_table(sorted(auto, key=order), known),
     ]
     if swept:
-        parts += ["### More and fewer coordinators", points_table(swept, limits)]
+        parts += ["### More and fewer coordinators", points_table(swept, known)]
     if bundles:
         parts += ["### Bundles", points_table(sorted(bundles, key=order), {})]
     if result["losses"]:

@@ -294,13 +294,20 @@ def test_a_target_is_found_like_a_shell_would(tmp_path: Path) -> None:
 # ---- run folders --------------------------------------------------------------------------------
 
 
-def test_a_deep_output_folder_gets_a_short_link_that_is_removed_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def deep_run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run folder whose path is too long, beside a temporary folder of its own."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     run_dir = tmp_path / ("deep" * 20) / ".run" / "1"
     run_dir.mkdir(parents=True)
+    return run_dir
+
+
+def test_a_deep_output_folder_gets_a_short_link_that_is_removed_with_it(
+    tmp_path: Path, deep_run_dir: Path
+) -> None:
+    run_dir = deep_run_dir
     link = short_path(run_dir)
     assert link.resolve() == run_dir.resolve()
     assert len(str(link)) < len(str(run_dir))
@@ -311,12 +318,9 @@ def test_a_deep_output_folder_gets_a_short_link_that_is_removed_with_it(
 
 @pytest.mark.parametrize("is_made", [True, False])
 def test_a_link_of_which_a_kill_left_only_the_folder_or_nothing_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_made: bool
+    tmp_path: Path, deep_run_dir: Path, is_made: bool
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    (tmp_path / "tmp").mkdir()
-    run_dir = tmp_path / ("deep" * 20) / ".run" / "1"
-    run_dir.mkdir(parents=True)
+    run_dir = deep_run_dir
     link = short_path(run_dir)
     link.unlink()
     if not is_made:
@@ -327,14 +331,12 @@ def test_a_link_of_which_a_kill_left_only_the_folder_or_nothing_is_removed(
 
 
 def test_the_place_of_a_link_is_noted_before_anything_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, deep_run_dir: Path
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
-    run_dir = tmp_path / ("deep" * 20) / ".run" / "1"
-    run_dir.mkdir(parents=True)
+    (tmp_path / "tmp").rmdir()
     with pytest.raises(FileNotFoundError):
-        short_path(run_dir)
-    assert (run_dir / "link").read_text().startswith(str(tmp_path / "missing"))
+        short_path(deep_run_dir)
+    assert (deep_run_dir / "link").read_text().startswith(str(tmp_path / "tmp"))
 
 
 def test_a_link_that_leads_elsewhere_is_left_alone(tmp_path: Path) -> None:

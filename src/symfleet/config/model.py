@@ -178,7 +178,13 @@ class Advanced(Checked):
     result_mib: int = count(
         64, 1, 1024, "Bytes that one execution may report.", unit="mib", fixed=True
     )
-    turn_results: int = count(64, 1, 4096, "Results that one turn of a coordinator takes.")
+    turn_results: int = count(
+        64,
+        1,
+        4096,
+        "Results that one turn of a coordinator takes; where the root runs the turns of others,"
+        " messages of any kind.",
+    )
     turn_mib: int = count(8, 1, 256, "Bytes that one turn of a coordinator takes.", unit="mib")
     seed: int = count(
         1, 0, 2**63 - 1, "Start of every random choice that changes what is found.", fixed=True

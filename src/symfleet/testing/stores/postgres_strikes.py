@@ -89,7 +89,6 @@ class Strikes:
         )
         self._begin(self._root)
         self._owners = 0
-        self._patience = contextlib.ExitStack()
         self.report = Report()
 
     def _begin(self, root: PostgresLedger) -> None:
@@ -149,7 +148,7 @@ class Strikes:
             told = writer.run([decide]).answers[0]
             assert self._proxy.cuts == cuts + 1
         else:
-            with self._patience, _inside(writer, lambda: self._act(writer, kind)) as acted:
+            with _patience(kind), _inside(writer, lambda: self._act(writer, kind)) as acted:
                 try:
                     told = writer.run([decide]).answers[0]
                 finally:
@@ -174,9 +173,6 @@ class Strikes:
         before the first one is back."""
         self._owners += 1
         self._peer.close()
-        self._patience.enter_context(
-            mock.patch.object(postgres_writer, "RECONNECT_S", _RECONNECT_S)
-        )
         _kill_backend(writer)
         other = self._folder / f"owner-{self._owners}"
         other.mkdir()
@@ -203,6 +199,12 @@ class Strikes:
 
     def _wrong(self, number: int, kind: str, what: str) -> None:
         self.report.violations.append(f"strike {number}, {kind}: {what}")
+
+
+def _patience(kind: str) -> contextlib.AbstractContextManager[object]:
+    if kind == "lock lost":
+        return mock.patch.object(postgres_writer, "RECONNECT_S", _RECONNECT_S)
+    return contextlib.nullcontext()
 
 
 def _owned_soon(out: Path) -> PostgresLedger:
