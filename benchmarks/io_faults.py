@@ -25,7 +25,8 @@ from symfleet.testing.io_faults.launch import NAME
 from symfleet.testing.io_faults.programme import examine
 from symfleet.testing.power_cut.drivers import DRIVERS
 
-RESULTS = Path(__file__).resolve().parent / "results"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
 LARGE = {"big": 40}
 """Programs whose calls are many and alike: one of how many is let fail."""
 PROGRAMS = [*DRIVERS, NAME]
