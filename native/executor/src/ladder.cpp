@@ -1,5 +1,8 @@
 #include "ladder.h"
+#include "distance_search.h"
 #include "inversion.h"
+#include "linear.h"
+#include "meet.h"
 #include "scan.h"
 #include "smt.h"
 
@@ -8,6 +11,12 @@ namespace sf {
 Ladder::Ladder() {
   steps.push_back(std::make_unique<Inversion>());
   steps.push_back(std::make_unique<Scan>());
+  steps.push_back(std::make_unique<Linear>());
+  // Most of what reaches Z3 takes a small part of its budget; what does not is
+  // of the kinds that the two steps behind know, which cost more than that.
+  steps.push_back(std::make_unique<Smt>(Smt::Brief));
+  steps.push_back(std::make_unique<Meet>());
+  steps.push_back(std::make_unique<DistanceSearch>());
   steps.push_back(std::make_unique<Smt>());
 }
 

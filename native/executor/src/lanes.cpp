@@ -8,11 +8,12 @@ namespace sf {
 Lanes::Lanes(const Trace &recorded)
     : trace(recorded), stamps(recorded.rows.size()), columnOf(recorded.rows.size()) {}
 
-bool Lanes::prepare(uint32_t label, std::span<const uint32_t> varying, size_t rowsMax) {
-  target = label;
+bool Lanes::prepare(std::span<const uint32_t> labels, std::span<const uint32_t> varying,
+                    size_t rowsMax) {
+  target = labels.front();
   varyingBytes.assign(varying.begin(), varying.end());
   cone.clear();
-  stack.assign(1, label);
+  stack.assign(labels.begin(), labels.end());
   ++generation;
   while (!stack.empty()) {
     uint32_t top = stack.back();
@@ -103,6 +104,11 @@ void Lanes::execute(const Step &step, Column &out, std::span<const Bytes> values
   });
 }
 
+void Lanes::compute(std::span<const Bytes> values) {
+  for (size_t i = 0; i < steps.size(); ++i)
+    execute(steps[i], columns[i], values);
+}
+
 Lanes::Mask Lanes::run(std::span<const Bytes> values, uint64_t wanted) {
   Mask mask;
   if (steps.empty()) {
@@ -110,8 +116,7 @@ Lanes::Mask Lanes::run(std::span<const Bytes> values, uint64_t wanted) {
       mask.set();
     return mask;
   }
-  for (size_t i = 0; i < steps.size(); ++i)
-    execute(steps[i], columns[i], values);
+  compute(values);
   const Column &result = columns[columnOf[target]];
   for (unsigned lane = 0; lane < Width; ++lane)
     mask[lane] = result[lane] == wanted;

@@ -252,6 +252,9 @@ Message encode(const Done &done) {
   };
   solved("inversion", done.how.inversion);
   solved("scan", done.how.scan);
+  solved("linear", done.how.linear);
+  solved("meet", done.how.meet);
+  solved("search", done.how.search);
   solved("smt", done.how.smt);
   solved("optimistic", done.how.optimistic);
   solved("resize", done.how.resize);

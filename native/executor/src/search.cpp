@@ -149,6 +149,9 @@ void Search::count(const Solution &solution) {
   std::string_view how = solution.how;
   (how == "inversion" ? done.how.inversion
    : how == "scan"    ? done.how.scan
+   : how == "linear"  ? done.how.linear
+   : how == "meet"    ? done.how.meet
+   : how == "search"  ? done.how.search
    : how == "smt"     ? done.how.smt
                       : done.how.optimistic) += 1;
 }

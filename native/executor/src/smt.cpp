@@ -250,7 +250,7 @@ Assignment Translation::assignmentFrom(Z3_model model) {
   return assignment;
 }
 
-Z3_solver makeSolver(Z3_context z3, const Limits &limits) {
+Z3_solver makeSolver(Z3_context z3, const Limits &limits, uint64_t part) {
   Z3_solver solver = Z3_mk_simple_solver(z3);
   Z3_solver_inc_ref(z3, solver);
   Z3_params params = Z3_mk_params(z3);
@@ -260,7 +260,7 @@ Z3_solver makeSolver(Z3_context z3, const Limits &limits) {
                        unsigned(std::min<uint64_t>(value, UINT32_MAX)));
   };
   set("random_seed", 0);
-  set("rlimit", limits.solverRlimit);
+  set("rlimit", std::max<uint64_t>(limits.solverRlimit / part, 1));
   if (limits.solverMs)
     set("timeout", limits.solverMs);
   Z3_solver_set_params(z3, solver, params);
@@ -279,7 +279,7 @@ Answer Smt::solve(const Query &query, Workbench &bench) {
   if (!translation.translate(conditions, RowsMax))
     return {Verdict::Timeout, {}, false};
 
-  Z3_solver solver = makeSolver(z3, bench.limits);
+  Z3_solver solver = makeSolver(z3, bench.limits, part);
   for (const Condition &condition : conditions)
     Z3_solver_assert(z3, solver, translation.assertion(condition));
   Z3_lbool result = Z3_solver_check(z3, solver);

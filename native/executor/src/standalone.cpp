@@ -122,11 +122,14 @@ void summarise(const std::string &input, const Done &done) {
       static_cast<unsigned long long>(flips.unknown),
       static_cast<unsigned long long>(flips.skipped));
   const HowCounts &how = done.how;
-  std::fprintf(stderr, "  by inversion %llu, scan %llu, smt %llu, optimistic %llu, resize %llu\n",
-               static_cast<unsigned long long>(how.inversion),
-               static_cast<unsigned long long>(how.scan), static_cast<unsigned long long>(how.smt),
-               static_cast<unsigned long long>(how.optimistic),
-               static_cast<unsigned long long>(how.resize));
+  std::fprintf(
+      stderr,
+      "  by inversion %llu, scan %llu, linear %llu, meet %llu, search %llu, smt %llu, "
+      "optimistic %llu, resize %llu\n",
+      static_cast<unsigned long long>(how.inversion), static_cast<unsigned long long>(how.scan),
+      static_cast<unsigned long long>(how.linear), static_cast<unsigned long long>(how.meet),
+      static_cast<unsigned long long>(how.search), static_cast<unsigned long long>(how.smt),
+      static_cast<unsigned long long>(how.optimistic), static_cast<unsigned long long>(how.resize));
   for (const std::string &what : done.degraded)
     std::fprintf(stderr, "  degraded: %s\n", what.c_str());
   if (done.truncated)

@@ -1,5 +1,8 @@
 #include "random_table.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace sf::test {
 namespace {
 
@@ -13,7 +16,8 @@ constexpr uint8_t Counts[] = {SF_OP_CTPOP, SF_OP_CTLZ, SF_OP_CTTZ};
 
 class Builder {
 public:
-  Builder(Random &source, unsigned rows) : random(source), wanted(rows) {
+  Builder(Random &source, unsigned rows, unsigned bytes)
+      : random(source), wanted(rows), inputBytes(bytes) {
     table.rows.push_back({});
     for (int i = 0; i < 512; ++i)
       table.blobs.push_back(uint8_t(random.next()));
@@ -21,8 +25,8 @@ public:
 
   RawTable build() {
     for (unsigned i = 0; i < 4; ++i) {
-      unsigned bytes = 1u << random.below(4);
-      add(SF_OP_INPUT, 8 * bytes, 0, 0, 0, 0, random.below(InputBytes - bytes + 1));
+      unsigned bytes = std::min(1u << random.below(4), std::bit_floor(inputBytes));
+      add(SF_OP_INPUT, 8 * bytes, 0, 0, 0, 0, random.below(inputBytes - bytes + 1));
     }
     while (table.rows.size() < wanted)
       addOne();
@@ -93,7 +97,7 @@ private:
       fitted(unsigned(1 + random.below(64)));
       return;
     default: {
-      uint32_t in = add(SF_OP_INPUT, 8, 0, 0, 0, 0, random.below(InputBytes));
+      uint32_t in = add(SF_OP_INPUT, 8, 0, 0, 0, 0, random.below(inputBytes));
       unsigned size = 8u << random.below(2); // both fit into the blob
       add(SF_OP_TABLE, size, 0, in, 0, 0, 0);
       add(SF_OP_CONST, unsigned(1 + random.below(64)), 0, 0, 0, 0, constant());
@@ -102,7 +106,7 @@ private:
   }
 
   Random &random;
-  unsigned wanted;
+  unsigned wanted, inputBytes;
   RawTable table;
 };
 
@@ -213,10 +217,12 @@ uint64_t referenceUnary(const sf_row &row, uint64_t x) {
 
 } // namespace
 
-RawTable randomTable(Random &random, unsigned count) { return Builder(random, count).build(); }
+RawTable randomTable(Random &random, unsigned count, unsigned bytes) {
+  return Builder(random, count, bytes).build();
+}
 
-std::vector<uint8_t> randomInput(Random &random) {
-  std::vector<uint8_t> input(InputBytes);
+std::vector<uint8_t> randomInput(Random &random, unsigned bytes) {
+  std::vector<uint8_t> input(bytes);
   for (uint8_t &byte : input)
     byte = random.below(4) ? uint8_t(random.next()) : uint8_t(0xff * random.below(2));
   return input;
