@@ -141,14 +141,6 @@ bool Descent::pushBinary(const sf_row &row, uint64_t wanted) {
                               : pushArithmetic(row, side, other, changeB, wanted);
 }
 
-/// The inverse of an odd number modulo 2^64 (Newton's iteration).
-uint64_t inverseOf(uint64_t odd) {
-  uint64_t inverse = odd;
-  for (int i = 0; i < 5; ++i)
-    inverse *= 2 - odd * inverse;
-  return inverse;
-}
-
 bool Descent::pushArithmetic(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
                              uint64_t wanted) {
   const unsigned bits = row.bits;

@@ -21,6 +21,14 @@ constexpr int64_t asSigned(uint64_t value, unsigned bits) {
   return int64_t(value << unused) >> unused;
 }
 
+/// The inverse of an odd number modulo 2^64 (Newton's iteration).
+constexpr uint64_t inverseOf(uint64_t odd) {
+  uint64_t inverse = odd;
+  for (int i = 0; i < 5; ++i)
+    inverse *= 2 - odd * inverse;
+  return inverse;
+}
+
 constexpr bool isBinaryArithmetic(uint8_t op) { return op >= SF_OP_ADD && op <= SF_OP_ASHR; }
 constexpr bool isComparison(uint8_t op) { return op >= SF_OP_EQ && op <= SF_OP_SLE; }
 constexpr bool isOverflowFlag(uint8_t op) { return op >= SF_OP_UADDO && op <= SF_OP_SMULO; }

@@ -9,13 +9,6 @@ namespace {
 /// Sums and products carry upwards: only the known bits at the lower end count.
 unsigned knownLowBits(uint64_t known) { return unsigned(std::countr_one(known)); }
 
-uint64_t inverseOf(uint64_t odd) {
-  uint64_t inverse = odd;
-  for (int i = 0; i < 5; ++i)
-    inverse *= 2 - odd * inverse; // Newton's iteration modulo 2^64
-  return inverse;
-}
-
 bool undoTimes(uint64_t factor, Wanted &wanted) {
   const unsigned low = knownLowBits(wanted.known);
   const unsigned zeros = factor ? unsigned(std::countr_zero(factor)) : 64;
