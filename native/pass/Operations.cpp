@@ -3,6 +3,7 @@
 #include "symfleet/abi.h"
 #include "symfleet/calls.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
 
 using namespace llvm;
@@ -417,20 +418,41 @@ void OperationEmitter::emitTerminator(Builder &B, Instruction &I) {
   }
 }
 
+// The ranges of values that lead to each successor but the default one, as
+// sf_switch_range has them: low, high, way.
+static SmallVector<uint64_t, 48> rangesOf(SwitchInst &I) {
+  MapVector<BasicBlock *, SmallVector<uint64_t, 8>> Ways;
+  for (auto &Case : I.cases())
+    if (Case.getCaseSuccessor() != I.getDefaultDest())
+      Ways[Case.getCaseSuccessor()].push_back(Case.getCaseValue()->getZExtValue());
+  SmallVector<uint64_t, 48> Ranges;
+  uint64_t Number = 0;
+  for (auto &[Block, Values] : Ways) {
+    llvm::sort(Values);
+    for (size_t First = 0, Next; First < Values.size(); First = Next) {
+      for (Next = First + 1; Next < Values.size() && Values[Next] == Values[Next - 1] + 1; ++Next)
+        ;
+      Ranges.append({Values[First], Values[Next - 1], Number});
+    }
+    ++Number;
+  }
+  return Ranges;
+}
+
 void OperationEmitter::switchEvents(Builder &B, SwitchInst &I) {
   Value *L = Label(B, I.getCondition(), 0);
   Constant *Site = nextSite();
   unsigned Bits = I.getCondition()->getType()->getIntegerBitWidth();
   if (isZero(L) || Bits > 64)
     return;
-  SmallVector<uint64_t, 16> Cases;
-  for (auto &Case : I.cases())
-    Cases.push_back(Case.getCaseValue()->getZExtValue());
-  Constant *List = ConstantDataArray::get(RT.C, Cases);
+  SmallVector<uint64_t, 48> Ranges = rangesOf(I);
+  if (Ranges.empty())
+    return;
+  Constant *List = ConstantDataArray::get(RT.C, Ranges);
   auto *ListGlobal =
       new GlobalVariable(RT.M, List->getType(), true, GlobalValue::PrivateLinkage, List);
   Constant *Fields[] = {Site, ConstantInt::get(RT.Int32, Bits),
-                        ConstantInt::get(RT.Int32, Cases.size()),
+                        ConstantInt::get(RT.Int32, Ranges.size() / 3),
                         ConstantExpr::getBitCast(ListGlobal, RT.BytePtr)};
   auto *Type = StructType::get(RT.C, {RT.Int64, RT.Int32, RT.Int32, RT.BytePtr});
   auto *Record = new GlobalVariable(RT.M, Type, true, GlobalValue::PrivateLinkage,

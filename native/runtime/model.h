@@ -61,7 +61,7 @@ private:
 };
 
 // Table[value] for each value of an operand that depends on one input byte;
-// Bits is 8, 16 or 32. Gives a constant when it depends on more.
+// Bits is 8, 16, 32 or 64. Gives a constant when it depends on more.
 Operand mapThroughTable(Operand A, unsigned Bits, uint64_t (*Map)(uint64_t Value, const void *),
                         const void *Context);
 

@@ -14,7 +14,7 @@ Operand mapThroughTable(Operand A, unsigned Bits, uint64_t (*Map)(uint64_t, cons
   uint64_t Values[256];
   if (!A.label || !evaluateForEachByte(A.label, Values))
     return constant(Value);
-  uint8_t Elements[256 * 4];
+  uint8_t Elements[256 * 8];
   for (unsigned I = 0; I < 256; ++I) {
     uint64_t Mapped = Map(Values[I], Context);
     memcpy(Elements + I * (Bits / 8), &Mapped, Bits / 8);

@@ -172,6 +172,39 @@ Operand wantedByte(const ModelCall &Call, int C) {
   return Lock ? extract(Call.argument(1, (uint32_t)C), 32, 0, 8) : constant((uint8_t)C);
 }
 
+// A scan for a symbolic byte of bytes that are none: where it ends is a table
+// of that byte, and nothing has to be decided. Digits are looked up like this.
+struct Scan {
+  const char *At;
+  uint64_t Size; // up to where bytes may be looked at
+};
+
+bool foundThroughTable(ModelCall &Call, Scan Where, Operand Wanted,
+                       uint64_t (*Find)(uint64_t Byte, const void *)) {
+  constexpr uint64_t SizeMax = 4096;
+  if (!Wanted.label || Where.Size > SizeMax || !isConcrete((uint64_t)Where.At, Where.Size))
+    return false;
+  KeepErrno Keep;
+  TableLock Lock;
+  if (!Lock)
+    return false;
+  Operand Found = mapThroughTable(Wanted, 64, Find, &Where);
+  Call.returns(Found.label);
+  return Found.label;
+}
+
+#define SF_FINDER(name, call)                                                                      \
+  uint64_t name(uint64_t Byte, const void *Context) {                                              \
+    const Scan &S = *(const Scan *)Context;                                                        \
+    const int C = (int)Byte;                                                                       \
+    return (uint64_t)(call);                                                                       \
+  }
+SF_FINDER(findFirst, strchr(S.At, C))
+SF_FINDER(findFirstOrEnd, strchrnul(S.At, C))
+SF_FINDER(findLast, strrchr(S.At, C))
+SF_FINDER(findInMemory, memchr(S.At, C, S.Size))
+#undef SF_FINDER
+
 // A search for a needle: one branch for each position that was tried.
 void searched(const ModelCall &Call, const uint8_t *Hay, uint64_t HaySize, const uint8_t *Needle,
               uint64_t NeedleSize, uint64_t Found) {
@@ -278,6 +311,8 @@ SF_MODEL_API void *__sf_model_memchr(const void *At, int C, size_t Size) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_memchr, 2);
+  if (foundThroughTable(Call, {(const char *)At, Size}, wantedByte(Call, C), findInMemory))
+    return Found;
   uint64_t Where = Found ? (uint64_t)((char *)Found - (const char *)At) : Size;
   scanned(Call, At, Where, Size, wantedByte(Call, C), 0);
   return Found;
@@ -327,6 +362,8 @@ SF_MODEL_API char *__sf_model_strchr(const char *S, int C) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_strchr, 2);
+  if (foundThroughTable(Call, {S, strlen(S) + 1}, wantedByte(Call, C), findFirst))
+    return Found;
   uint64_t Where = Found ? (uint64_t)(Found - S) : strlen(S);
   scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
   return Found;
@@ -337,6 +374,8 @@ SF_MODEL_API char *__sf_model_index(const char *S, int C) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_index, 2);
+  if (foundThroughTable(Call, {S, strlen(S) + 1}, wantedByte(Call, C), findFirst))
+    return Found;
   uint64_t Where = Found ? (uint64_t)(Found - S) : strlen(S);
   scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
   return Found;
@@ -347,6 +386,8 @@ SF_MODEL_API char *__sf_model_strchrnul(const char *S, int C) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_strchrnul, 2);
+  if (foundThroughTable(Call, {S, strlen(S) + 1}, wantedByte(Call, C), findFirstOrEnd))
+    return Found;
   uint64_t Where = (uint64_t)(Found - S);
   scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
   return Found;
@@ -357,6 +398,8 @@ SF_MODEL_API char *__sf_model_strrchr(const char *S, int C) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_strrchr, 2);
+  if (foundThroughTable(Call, {S, strlen(S) + 1}, wantedByte(Call, C), findLast))
+    return Found;
   uint64_t Length = strlen(S);
   uint64_t From = Found ? (uint64_t)(Found - S) : 0;
   scannedToNul(Call, S, Length);

@@ -165,33 +165,53 @@ SF_API void __sf_divisor(uint32_t Bits, Label L, uint64_t Value, uint64_t Site) 
     recordBranch(compare(SF_OP_EQ, Bits, operand(L, Value), constant(0)), {Site, 0});
 }
 
+// Whether a value goes the way of the ranges from First on; First moves on to
+// the next way.
+static Operand goesThatWay(const sf_switch *S, Operand X, uint32_t &First) {
+  const uint64_t Way = S->ranges[First].way;
+  Operand Any = constant(0);
+  for (; First < S->count && S->ranges[First].way == Way; ++First) {
+    const sf_switch_range &R = S->ranges[First];
+    Operand Is = R.low == R.high
+                     ? compare(SF_OP_EQ, S->bits, X, constant(R.low))
+                     : compare(SF_OP_ULE, S->bits, binary(SF_OP_SUB, S->bits, X, constant(R.low)),
+                               constant(R.high - R.low));
+    Any = binary(SF_OP_OR, 1, Any, Is);
+  }
+  return Any;
+}
+
+// Cases that go the same way are one condition: the way is what the program
+// does, and which of the values took it shows where it is used.
 SF_API void __sf_switch(const sf_switch *S, Label L, uint64_t Value) {
   if (!L)
     return;
   TableLock Lock;
   if (!Lock)
     return;
-  Operand X = operand(L, Value);
-  uint32_t Taken = S->count;
-  Operand Any = constant(0);
-  for (uint32_t I = 0; I < S->count; ++I) {
-    Operand Is = compare(SF_OP_EQ, S->bits, X, constant(S->cases[I]));
-    Any = binary(SF_OP_OR, 1, Any, Is);
-    if (Is.value)
-      Taken = I;
+  Operand X = operand(L, Value), Taken = constant(0), Any = constant(0);
+  Place At{S->site, 0}, TakenAt = At;
+  for (uint32_t First = 0; First < S->count; ++At.ordinal) {
+    Operand Way = goesThatWay(S, X, First);
+    Any = binary(SF_OP_OR, 1, Any, Way);
+    if (Way.value) {
+      Taken = Way;
+      TakenAt = At;
+    }
   }
-  // Goals come first: behind the case taken they could not be reached.
-  for (uint32_t I = 0; I < S->count; ++I)
-    if (I != Taken && Taken != S->count)
-      recordGoal(compare(SF_OP_EQ, S->bits, X, constant(S->cases[I])), {S->site, (uint16_t)I});
-  if (Taken != S->count) {
-    recordGoal(Any, {S->site, (uint16_t)S->count});
-    recordBranch(compare(SF_OP_EQ, S->bits, X, constant(S->cases[Taken])),
-                 {S->site, (uint16_t)Taken});
-    return;
+  // Goals come first: behind the way taken they could not be reached.
+  At.ordinal = 0;
+  for (uint32_t First = 0; First < S->count; ++At.ordinal) {
+    Operand Way = goesThatWay(S, X, First);
+    if (!Any.value)
+      recordBranch(Way, At);
+    else if (!Way.value)
+      recordGoal(Way, At);
   }
-  for (uint32_t I = 0; I < S->count; ++I)
-    recordBranch(compare(SF_OP_EQ, S->bits, X, constant(S->cases[I])), {S->site, (uint16_t)I});
+  if (Any.value) {
+    recordGoal(Any, At);
+    recordBranch(Taken, TakenAt);
+  }
 }
 
 SF_API void __sf_concrete(Label L, uint64_t Value, uint64_t Site) {

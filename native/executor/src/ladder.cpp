@@ -40,6 +40,23 @@ Solution Ladder::solve(const Query &query, Workbench &bench, bool optimistic) {
   return solution;
 }
 
+std::optional<Assignment> Ladder::widen(const Query &query, uint64_t goalSite, Workbench &bench) {
+  Query wider{query.goal, query.widened(goalSite)};
+  if (wider.slice.size() == query.slice.size())
+    return std::nullopt;
+  // What the refutation was derived from may have met the goal on its way.
+  if (bench.goalOnly && bench.accepts(wider, *bench.goalOnly))
+    return bench.goalOnly;
+  for (size_t i = 0; i < CheapSteps; ++i) {
+    Answer answer = steps[i]->solve(wider, bench);
+    if (answer.verdict == Verdict::Sat)
+      return std::move(answer.assignment);
+    if (answer.verdict == Verdict::Unsat)
+      break;
+  }
+  return std::nullopt;
+}
+
 /// Use what an earlier step met on its way, else ask Z3 without the slice.
 void Ladder::tryGoalAlone(const Query &query, Workbench &bench, Solution &solution) {
   if (!bench.goalOnly && !query.slice.empty()) {

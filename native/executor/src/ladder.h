@@ -30,7 +30,12 @@ public:
   /// queries that stay open get it.
   Solution solve(const Query &query, Workbench &bench, bool optimistic);
 
+  /// Whether the goal can be met when loops may turn as often as they like
+  /// (`Query::widened`): after a refutation, an input that is worth a run.
+  std::optional<Assignment> widen(const Query &query, uint64_t goalSite, Workbench &bench);
+
 private:
+  static constexpr size_t CheapSteps = 4; // up to the brief Z3
   void tryGoalAlone(const Query &query, Workbench &bench, Solution &solution);
 
   std::vector<std::unique_ptr<Step>> steps;

@@ -256,6 +256,7 @@ Message encode(const Done &done) {
   solved("meet", done.how.meet);
   solved("search", done.how.search);
   solved("smt", done.how.smt);
+  solved("widen", done.how.widen);
   solved("optimistic", done.how.optimistic);
   solved("resize", done.how.resize);
   const Flips &flips = done.flips;

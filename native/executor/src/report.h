@@ -45,8 +45,8 @@ struct Flips {
 
 /// Goals solved, by step.
 struct HowCounts {
-  uint64_t inversion = 0, scan = 0, linear = 0, meet = 0, search = 0, smt = 0, optimistic = 0,
-           resize = 0;
+  uint64_t inversion = 0, scan = 0, linear = 0, meet = 0, search = 0, smt = 0, widen = 0,
+           optimistic = 0, resize = 0;
 };
 
 struct Done {

@@ -12,7 +12,11 @@ Search::Search(const Trace &recorded, const RunRequest &wanted, const Limits &bo
                uint64_t deadlineUs)
     : trace(recorded), request(wanted), limits(bounds), keep(mode), ladder(solvers), policy(memory),
       candidates(runner), reporter(out), done(result), deadline(deadlineUs),
-      bench(recorded, bounds) {}
+      bench(recorded, bounds) {
+  for (const sf_event &event : trace.events)
+    if (event.kind == SF_EV_BRANCH)
+      ++branches[event.site];
+}
 
 void Search::run() {
   for (const sf_event &event : trace.events) {
@@ -24,7 +28,7 @@ void Search::run() {
     if (isGoal && !consider(event))
       return;
     if (event.kind == SF_EV_BRANCH)
-      bench.path.add({event.label, event.taken});
+      bench.path.add({event.label, event.taken, false, branches[event.site] > 1, event.site});
     else if (event.kind == SF_EV_FACT)
       bench.path.add({event.label, event.value, true});
     if (event.kind == SF_EV_BRANCH) {
@@ -100,6 +104,8 @@ void Search::attempt(const sf_event &event) {
   // elsewhere. Facts are not refutations, they are what we made concrete.
   bool hasFact = std::ranges::any_of(query.slice, &Condition::fact);
   Solution solution = ladder.solve(query, bench, keep == Keep::Novel || hasFact);
+  if (solution.verdict == Verdict::Unsat)
+    widen(query, event, solution);
   done.solverUs += monotonicUs() - from;
   count(solution);
   if (keep == Keep::Novel && solution.verdict == Verdict::Sat)
@@ -108,6 +114,17 @@ void Search::attempt(const sf_event &event) {
     policy.remember(key, {nullptr, solution.assignment.value_or(Assignment{})});
   if (solution.assignment)
     submit(apply(*solution.assignment), solution.how, event);
+}
+
+/// A refutation that rests on how often loops turned on this path: a text was
+/// scanned for its end before it is compared. Such an input is as good as a
+/// solution more often than not, and better than one that ignores the slice.
+void Search::widen(const Query &query, const sf_event &event, Solution &solution) {
+  std::optional<Assignment> wider = ladder.widen(query, event.site, bench);
+  if (!wider)
+    return;
+  solution.assignment = std::move(wider);
+  solution.how = "widen";
 }
 
 /// Use the answer to an equal query of an earlier execution.
@@ -153,6 +170,7 @@ void Search::count(const Solution &solution) {
    : how == "meet"    ? done.how.meet
    : how == "search"  ? done.how.search
    : how == "smt"     ? done.how.smt
+   : how == "widen"   ? done.how.widen
                       : done.how.optimistic) += 1;
 }
 
@@ -183,7 +201,8 @@ std::vector<uint8_t> Search::apply(const Assignment &assignment) const {
 /// The candidate as a place to search from.
 Lead Search::leadTo(const Child &child, const sf_event &event) const {
   // A candidate that ignored the slice may leave the path anywhere.
-  bool samePath = std::string_view(child.how) != "optimistic";
+  bool samePath =
+      std::string_view(child.how) != "optimistic" && std::string_view(child.how) != "widen";
   return {child.input, child.digest, contextOf(event), samePath ? goals : 0};
 }
 

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace sf {
@@ -51,6 +52,7 @@ private:
   bool inFocus(uint32_t label) const;
   uint64_t contextOf(const sf_event &event) const;
   void attempt(const sf_event &event);
+  void widen(const Query &query, const sf_event &event, Solution &solution);
   bool attemptKnown(const sf_event &event, const Query &query, uint64_t key);
   void count(const Solution &solution);
   void extend(const sf_event &event);
@@ -76,7 +78,8 @@ private:
   unsigned resizes = 0;
   bool more = false;
   bool timeLimit = false;
-  uint64_t recent[2] = {0, 0}; // last branches, for the context
+  uint64_t recent[2] = {0, 0};                     // last branches, for the context
+  std::unordered_map<uint64_t, uint32_t> branches; // on the path, by site
   std::unordered_set<uint64_t> asked;
   std::unordered_set<std::string> distinct; // digests of candidates
 };

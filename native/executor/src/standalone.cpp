@@ -125,11 +125,12 @@ void summarise(const std::string &input, const Done &done) {
   std::fprintf(
       stderr,
       "  by inversion %llu, scan %llu, linear %llu, meet %llu, search %llu, smt %llu, "
-      "optimistic %llu, resize %llu\n",
+      "widen %llu, optimistic %llu, resize %llu\n",
       static_cast<unsigned long long>(how.inversion), static_cast<unsigned long long>(how.scan),
       static_cast<unsigned long long>(how.linear), static_cast<unsigned long long>(how.meet),
       static_cast<unsigned long long>(how.search), static_cast<unsigned long long>(how.smt),
-      static_cast<unsigned long long>(how.optimistic), static_cast<unsigned long long>(how.resize));
+      static_cast<unsigned long long>(how.widen), static_cast<unsigned long long>(how.optimistic),
+      static_cast<unsigned long long>(how.resize));
   for (const std::string &what : done.degraded)
     std::fprintf(stderr, "  degraded: %s\n", what.c_str());
   if (done.truncated)

@@ -63,11 +63,17 @@ struct sf_module {
 };
 #define SF_MODULE_VERSION 1u
 
-/* One case of a switch. */
+/* Values of a switch that go the same way. Ways are numbered from 0 and come
+ * one after the other; the default way is none of them. */
+struct sf_switch_range {
+  uint64_t low, high; /* both included */
+  uint64_t way;
+};
+
 struct sf_switch {
   uint64_t site;
   uint32_t bits, count;
-  const uint64_t *cases;
+  const struct sf_switch_range *ranges;
 };
 
 #endif
