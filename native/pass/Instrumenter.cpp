@@ -1,4 +1,5 @@
 #include "Instrumenter.h"
+#include "InlineAssembly.h"
 
 #include "symfleet/calls.h"
 
@@ -239,10 +240,22 @@ void Instrumenter::noteLost(Instruction &I) {
   RT.Lost.push_back({What, File, F.getName().str(), Line});
 }
 
+// What it writes is seen behind it: it may be any memory.
+void Instrumenter::visitAssembly(CallBase &Call) {
+  bool Modelled = effectOf(Call, DL) != Effect::Unmodelled;
+  if (!Modelled)
+    noteLost(Call);
+  flush(Call);
+  if (Modelled && isTracked(&Call))
+    add(Kind::Operation, Call);
+  bool Writes = any_of(memoryOfAssembly(Call), [](const AsmMemory &M) { return M.written; });
+  if (Writes && isa<CallInst>(Call) && !isEmptyAssembly(Call))
+    add(Kind::AsmWrites, Call);
+}
+
 void Instrumenter::visitCall(CallBase &Call) {
   if (Call.isInlineAsm()) {
-    noteLost(Call);
-    flush(Call);
+    visitAssembly(Call);
     return;
   }
   bool Passes = any_of(Call.args(), [&](const Use &A) {

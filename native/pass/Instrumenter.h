@@ -47,7 +47,17 @@ public:
 private:
   using Builder = llvm::IRBuilder<>;
 
-  enum class Kind { Operation, TakeArgs, TakeRet, PassArgs, PassRet, VaStart, Terminator, Lost };
+  enum class Kind {
+    Operation,
+    TakeArgs,
+    TakeRet,
+    PassArgs,
+    PassRet,
+    VaStart,
+    Terminator,
+    Lost,
+    AsmWrites
+  };
   struct Step {
     Kind kind;
     llvm::Instruction *instruction;
@@ -68,6 +78,7 @@ private:
   void removeUnusedPhis();
   void visit(llvm::Instruction &I);
   void visitCall(llvm::CallBase &Call);
+  void visitAssembly(llvm::CallBase &Call);
   void visitReturn(llvm::ReturnInst &Return);
   void add(Kind K, llvm::Instruction &I);
   void noteLost(llvm::Instruction &I);

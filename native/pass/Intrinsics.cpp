@@ -1,5 +1,6 @@
 // Label operations of LLVM's intrinsics.
 #include "Operations.h"
+#include "VectorIntrinsics.h"
 
 #include "symfleet/abi.h"
 
@@ -90,9 +91,13 @@ LabelList OperationEmitter::intrinsic(Builder &B, IntrinsicInst &I) {
              asInt64(B, Fill->getLength()), Label(B, Fill->getValue(), 0)});
     return {};
   }
+  LabelList Out;
+  if (wideIntrinsic(B, I, Out))
+    return Out;
+  if (isModelledVectorIntrinsic(I))
+    return vectorIntrinsic(B, I);
   Value *X = I.getArgOperand(0);
   LeafList Leaves = leavesOf(I.getType(), DL);
-  LabelList Out;
   auto Unary = [&](unsigned Op) {
     for (unsigned K = 0; K < Leaves.size(); ++K) {
       Value *L = Label(B, X, K);
@@ -114,6 +119,8 @@ LabelList OperationEmitter::intrinsic(Builder &B, IntrinsicInst &I) {
     return minMax(B, I, CmpInst::ICMP_SGT);
   case Intrinsic::bswap:
     return Unary(SF_OP_BSWAP);
+  case Intrinsic::bitreverse:
+    return Unary(SF_OP_BITREVERSE);
   case Intrinsic::ctpop:
     return Unary(SF_OP_CTPOP);
   case Intrinsic::ctlz:

@@ -71,6 +71,35 @@ Value *OperationEmitter::predicate(Builder &B, CmpInst::Predicate P, unsigned Bi
   }
 }
 
+// One of the comparisons that rows know, with operands swapped where needed.
+static unsigned rowComparison(CmpInst::Predicate P) {
+  switch (P) {
+  case CmpInst::ICMP_EQ:
+    return SF_OP_EQ;
+  case CmpInst::ICMP_NE:
+    return SF_OP_NE;
+  case CmpInst::ICMP_ULT:
+  case CmpInst::ICMP_UGT:
+    return SF_OP_ULT;
+  case CmpInst::ICMP_ULE:
+  case CmpInst::ICMP_UGE:
+    return SF_OP_ULE;
+  case CmpInst::ICMP_SLT:
+  case CmpInst::ICMP_SGT:
+    return SF_OP_SLT;
+  default:
+    return SF_OP_SLE;
+  }
+}
+
+LabelList OperationEmitter::widePredicate(Builder &B, CmpInst::Predicate P, Value *X, Value *Y) {
+  bool Swapped = P == CmpInst::ICMP_UGT || P == CmpInst::ICMP_UGE || P == CmpInst::ICMP_SGT ||
+                 P == CmpInst::ICMP_SGE;
+  if (Swapped)
+    std::swap(X, Y);
+  return wide(B, rowComparison(P), {X, Y}, 1);
+}
+
 LabelList OperationEmitter::passThrough(Builder &B, Value *From, unsigned First, unsigned Count) {
   LabelList Out;
   for (unsigned I = 0; I < Count; ++I)
@@ -103,7 +132,8 @@ LabelList OperationEmitter::emit(Builder &B, Instruction &I) {
   case Instruction::AtomicCmpXchg:
     return compareExchange(B, cast<AtomicCmpXchgInst>(I));
   case Instruction::Call:
-    return intrinsic(B, cast<IntrinsicInst>(I));
+    return isa<IntrinsicInst>(I) ? intrinsic(B, cast<IntrinsicInst>(I))
+                                 : assembly(B, cast<CallInst>(I));
   default:
     if (auto *Cast = dyn_cast<CastInst>(&I))
       return conversion(B, *Cast);
@@ -146,16 +176,8 @@ LabelList OperationEmitter::binaryOperator(Builder &B, BinaryOperator &I) {
   LabelList Out;
   Value *X = I.getOperand(0), *Y = I.getOperand(1);
   LeafList Leaves = leavesOf(I.getType(), DL);
-  bool Wide = Leaves.size() > 1 && !I.getType()->isVectorTy();
-  if (Wide && I.isShift()) { // by whole words
-    int Words = int(cast<ConstantInt>(Y)->getZExtValue() / 64);
-    for (int K = 0; K < int(Leaves.size()); ++K) {
-      int From = I.getOpcode() == Instruction::Shl ? K - Words : K + Words;
-      bool Inside = From >= 0 && From < int(Leaves.size());
-      Out.push_back(Inside ? Label(B, X, unsigned(From)) : RT.NoLabel);
-    }
-    return Out;
-  }
+  if (isWideInteger(I.getType()) && !I.isBitwiseLogicOp())
+    return wide(B, tableOp(I.getOpcode()), {X, Y}, unsigned(Leaves.size()));
   for (unsigned K = 0; K < Leaves.size(); ++K) {
     Value *LX = Label(B, X, K), *LY = Label(B, Y, K);
     if (isZero(LX) && isZero(LY)) {
@@ -173,29 +195,29 @@ LabelList OperationEmitter::binaryOperator(Builder &B, BinaryOperator &I) {
 LabelList OperationEmitter::comparison(Builder &B, ICmpInst &I) {
   LabelList Out;
   Value *X = I.getOperand(0), *Y = I.getOperand(1);
+  if (isWideInteger(X->getType()))
+    return widePredicate(B, I.getPredicate(), X, Y);
   LeafList Leaves = leavesOf(X->getType(), DL);
   for (unsigned K = 0; K < Leaves.size(); ++K)
     Out.push_back(predicate(B, I.getPredicate(), Leaves[K].bits, Label(B, X, K), Label(B, Y, K),
                             leafValue(B, X, Leaves[K]), leafValue(B, Y, Leaves[K])));
-  if (I.getType()->isVectorTy() || Leaves.size() == 1)
-    return Out;
-  // Equality of a wide integer: of all its words.
-  bool Equal = I.getPredicate() == CmpInst::ICMP_EQ;
-  Value *L = RT.NoLabel, *V = nullptr;
-  for (unsigned K = 0; K < Leaves.size(); ++K) {
-    Value *Word = B.CreateZExt(
-        B.CreateICmp(I.getPredicate(), leafValue(B, X, Leaves[K]), leafValue(B, Y, Leaves[K])),
-        RT.Int64);
-    L = V ? binary(B, Equal ? SF_OP_AND : SF_OP_OR, 1, L, Out[K], V, Word) : Out[K];
-    V = !V ? Word : Equal ? B.CreateAnd(V, Word) : B.CreateOr(V, Word);
-  }
-  return {L};
+  return Out;
+}
+
+static bool sameCut(const LeafList &From, const LeafList &To) {
+  return From.size() == To.size() &&
+         std::equal(From.begin(), From.end(), To.begin(),
+                    [](const Leaf &A, const Leaf &B) { return A.bits == B.bits; });
 }
 
 LabelList OperationEmitter::conversion(Builder &B, CastInst &I) {
   LabelList Out;
   Value *X = I.getOperand(0);
   LeafList From = leavesOf(X->getType(), DL), To = leavesOf(I.getType(), DL);
+  if (isa<SExtInst>(I) && isWideInteger(I.getType()))
+    return wideSignExtension(B, I);
+  if (isa<BitCastInst>(I) && !sameCut(From, To))
+    return recut(B, X, I.getType());
   const unsigned Op =
       I.getOpcode() == Instruction::SExt ? unsigned(SF_OP_SEXT) : unsigned(SF_OP_ZEXT);
   for (unsigned K = 0; K < To.size(); ++K) {

@@ -7,6 +7,7 @@
 
 #include "Leaves.h"
 #include "Runtime.h"
+#include "Terms.h"
 
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -28,6 +29,9 @@ enum class Effect {
 
 Effect effectOf(const llvm::Instruction &I, const llvm::DataLayout &DL);
 
+// An integer that is handled as several words.
+bool isWideInteger(const llvm::Type *T);
+
 // An instruction that changes the labels of memory.
 bool writesMemoryLabels(const llvm::Instruction &I);
 
@@ -44,6 +48,9 @@ public:
 
   // Events of a terminator.
   void emitTerminator(llvm::IRBuilder<> &B, llvm::Instruction &I);
+
+  // What becomes of an instruction that is not understood.
+  void lose(llvm::IRBuilder<> &B, llvm::Instruction &I);
 
   llvm::Constant *nextSite();
 
@@ -70,6 +77,14 @@ private:
   LabelList overflow(Builder &B, llvm::IntrinsicInst &I, unsigned Op, unsigned Flag);
   LabelList saturating(Builder &B, llvm::IntrinsicInst &I, unsigned Op, unsigned Flag);
   LabelList minMax(Builder &B, llvm::IntrinsicInst &I, llvm::CmpInst::Predicate P);
+  LabelList widePredicate(Builder &B, llvm::CmpInst::Predicate P, Value *X, Value *Y);
+  LabelList wide(Builder &B, unsigned Op, llvm::ArrayRef<Value *> Operands, unsigned Results);
+  bool wideIntrinsic(Builder &B, llvm::IntrinsicInst &I, LabelList &Out);
+  LabelList wideSignExtension(Builder &B, llvm::CastInst &I);
+  LabelList recut(Builder &B, Value *X, llvm::Type *To);
+  LabelList vectorIntrinsic(Builder &B, llvm::IntrinsicInst &I);
+  LabelList assembly(Builder &B, llvm::CallBase &Call);
+  llvm::SmallVector<Term, 16> termsOf(Builder &B, Value *V);
   LabelList aggregate(Builder &B, llvm::Instruction &I);
   void store(Builder &B, Value *Pointer, Value *Stored);
   void storeLabels(Builder &B, Value *Pointer, Value *Stored, llvm::ArrayRef<Value *> Labels);
@@ -86,6 +101,7 @@ private:
   const llvm::DataLayout &DL;
   LabelOf Label;
   uint64_t Ordinal = 0;
+  llvm::AllocaInst *WideRecord = nullptr; // struct sf_wide
 };
 
 } // namespace symfleet

@@ -1,4 +1,5 @@
 // Flushing a segment: its test, its cold block, and the labels behind it.
+#include "InlineAssembly.h"
 #include "Instrumenter.h"
 
 #include "symfleet/calls.h"
@@ -22,6 +23,11 @@ struct Range {
 };
 
 constexpr uint64_t PageSize = 1ull << SF_SHADOW_PAGE_BITS;
+
+bool isAssembly(const Instruction *I) {
+  auto *Call = dyn_cast<CallBase>(I);
+  return Call && Call->isInlineAsm();
+}
 
 uint64_t byvalSize(const DataLayout &DL, Type *T) { return DL.getTypeAllocSize(T); }
 
@@ -92,6 +98,9 @@ void Instrumenter::addPageTests(Builder &B, SmallVectorImpl<Value *> &Tests) {
       for (unsigned K = 0; K < Call->arg_size(); ++K)
         if (Call->isByValArgument(K))
           Add(Call->getArgOperand(K), byvalSize(DL, Call->getParamByValType(K)), Align(1));
+    if (S.kind == Kind::AsmWrites || (S.kind == Kind::Operation && isAssembly(I)))
+      for (const AsmMemory &M : memoryOfAssembly(*cast<CallBase>(I)))
+        Add(M.pointer, DL.getTypeStoreSize(M.type), Align(1));
     if (S.kind != Kind::Operation)
       continue;
     if (auto *L = dyn_cast<LoadInst>(I)) {
@@ -184,6 +193,7 @@ Value *Instrumenter::segmentTest(Builder &B) {
     case Kind::PassRet:
     case Kind::Terminator:
     case Kind::Lost:
+    case Kind::AsmWrites:
       for (const llvm::Use &V : S.instruction->operands())
         Use(V.get());
       break;
@@ -258,14 +268,15 @@ void Instrumenter::emitCold(Builder &B) {
     case Kind::Terminator:
       Emitter.emitTerminator(B, *I);
       break;
-    case Kind::Lost: {
-      Value *Any = RT.NoLabel;
-      for (const Use &V : I->operands())
-        for (unsigned K = 0; isTracked(V.get()) && K < leafCount(V.get()); ++K)
-          Any = B.CreateOr(Any, labelOf(B, V.get(), K));
-      RT.call(B, "unmodelled", RT.Void, {Any});
+    case Kind::Lost:
+      Emitter.lose(B, *I);
       break;
-    }
+    case Kind::AsmWrites:
+      for (const AsmMemory &M : memoryOfAssembly(*cast<CallBase>(I)))
+        if (M.written)
+          RT.call(B, "clear", RT.Void,
+                  {asInt64(B, M.pointer), ConstantInt::get(RT.Int64, DL.getTypeStoreSize(M.type))});
+      break;
     case Kind::Operation: {
       LabelList L = Emitter.emit(B, *I);
       if (isTracked(I))

@@ -39,7 +39,17 @@ Operand unary(sf_op Op, unsigned Bits, Operand A); // bswap, ctpop, ctlz, cttz
 Operand joinBytes(const Operand *Bytes, unsigned Count);
 // Element (input byte) of a snapshot of 256 elements.
 Operand tableRead(uint32_t InputByte, unsigned Bits, const void *Elements, uint64_t Value);
+// Element Index of a snapshot of Count elements.
+Operand arrayRead(Operand Index, unsigned Bits, const void *Elements, uint64_t Count,
+                  uint64_t Value);
 Operand logicalNot(Operand Bit);
+// (High above Low) divided by By: SF_OP_UDIVW or SF_OP_UREMW.
+Operand divideDouble(sf_op Op, unsigned Bits, Operand High, Operand Low, Operand By);
+
+// Tells whether c is a label.
+constexpr bool isTernary(unsigned Op) {
+  return Op == SF_OP_ITE || Op == SF_OP_UDIVW || Op == SF_OP_UREMW;
+}
 
 // The value of an operation on values (eval.cpp).
 uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B, uint64_t C,

@@ -111,6 +111,16 @@ SF_API Label __sf_cast(uint32_t Packed, Label LA, uint64_t A) {
   }
 }
 
+// Packed: width of the upper part | width of the lower << 8.
+SF_API Label __sf_concat(uint32_t Packed, Label LH, Label LL, uint64_t High, uint64_t Low) {
+  if (!(LH | LL))
+    return 0;
+  TableLock Lock;
+  if (!Lock)
+    return 0;
+  return concat(operand(LH, High), Packed & 0xff, operand(LL, Low), Packed >> 8).label;
+}
+
 // bits | 0x100 when the condition is a goal of its own (a select).
 SF_API Label __sf_select(uint32_t Packed, Label LC, Label LT, Label LE, uint64_t C, uint64_t T,
                          uint64_t E, uint64_t Site) {
@@ -266,6 +276,15 @@ SF_API void __sf_fill(uint64_t To, uint64_t Value, uint64_t Size, Label L) {
     clearLabels(To, Size);
   for (uint64_t I = 0; L && I < Size; ++I)
     storeLabel(To + I, 1, L);
+}
+
+// An operand that something made concrete which is not modelled.
+SF_API void __sf_fact(Label L, uint64_t Value, uint64_t Site) {
+  if (!L)
+    return;
+  TableLock Lock;
+  if (Lock)
+    recordFact(operand(L, Value), {Site, 0});
 }
 
 SF_API void __sf_unmodelled(Label L) {

@@ -96,7 +96,10 @@ bool Descent::push(const Condition &wanted) {
            want(row.a, value == row.bits ? 0 : uint64_t(1) << (row.bits - 1 - value));
   case SF_OP_CTTZ:
     return value <= row.bits && want(row.a, value == row.bits ? 0 : uint64_t(1) << value);
+  case SF_OP_BITREVERSE:
+    return want(row.a, reverseBits(value, row.bits));
   case SF_OP_TABLE:
+  case SF_OP_ARRAY:
     return pushTable(row, value);
   }
   return false;
@@ -116,12 +119,12 @@ bool Descent::setInput(const sf_row &row, uint64_t wanted) {
   return true;
 }
 
-/// Choose among the byte values whose element is the wanted one.
+/// Choose among the numbers whose element is the wanted one.
 bool Descent::pushTable(const sf_row &row, uint64_t wanted) {
-  std::vector<uint8_t> fitting;
-  for (unsigned i = 0; i < 256; ++i)
-    if (trace.tableElement(row, uint8_t(i)) == wanted)
-      fitting.push_back(uint8_t(i));
+  std::vector<uint32_t> fitting;
+  for (uint64_t i = 0; i < Trace::tableSize(row); ++i)
+    if (trace.tableElement(row, i) == wanted)
+      fitting.push_back(uint32_t(i));
   if (fitting.empty())
     return false;
   unsigned options = unsigned(std::min<size_t>(fitting.size(), 8));

@@ -29,9 +29,9 @@ bool Lanes::prepare(std::span<const uint32_t> labels, std::span<const uint32_t> 
     if (row.op == SF_OP_INPUT)
       continue;
     stack.push_back(row.a);
-    if (isBinary(row.op) || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE)
+    if (isBinary(row.op) || row.op == SF_OP_CONCAT || isTernary(row.op))
       stack.push_back(row.b);
-    if (row.op == SF_OP_ITE)
+    if (isTernary(row.op))
       stack.push_back(row.c);
   }
   std::ranges::sort(cone); // operands come before their users
@@ -58,9 +58,9 @@ void Lanes::plan(uint32_t label) {
   };
   if (row.op != SF_OP_INPUT)
     resolve(row.a, step.a, step.x);
-  if (binary || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE)
+  if (binary || row.op == SF_OP_CONCAT || isTernary(row.op))
     resolve(row.b, step.b, step.y);
-  if (row.op == SF_OP_ITE)
+  if (isTernary(row.op))
     resolve(row.c, step.c, step.z);
   columnOf[label] = int32_t(steps.size());
   steps.push_back(step);
@@ -82,9 +82,9 @@ void Lanes::execute(const Step &step, Column &out, std::span<const Bytes> values
   const sf_row &row = trace.rows[step.row];
   if (row.op == SF_OP_INPUT)
     return readInput(row, out, values);
-  if (row.op == SF_OP_TABLE) {
+  if (row.op == SF_OP_TABLE || row.op == SF_OP_ARRAY) {
     for (unsigned lane = 0; lane < Width; ++lane)
-      out[lane] = trace.tableElement(row, uint8_t(columns[step.a][lane]));
+      out[lane] = trace.tableElement(row, columns[step.a][lane]);
     return;
   }
   // A fixed operand is spread once, so that each operation is one plain loop.
@@ -96,7 +96,7 @@ void Lanes::execute(const Step &step, Column &out, std::span<const Bytes> values
   };
   const Column &x = column(step.a, step.x, 0);
   const Column &y = column(step.b, step.y, 1);
-  const Column &z = row.op == SF_OP_ITE ? column(step.c, step.z, 2) : y;
+  const Column &z = isTernary(row.op) ? column(step.c, step.z, 2) : y;
   withOperation(row.op, [&]<uint8_t Op>() {
     const unsigned bits = row.bits, aux = row.aux;
     for (unsigned lane = 0; lane < Width; ++lane)

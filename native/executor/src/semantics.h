@@ -29,12 +29,27 @@ constexpr uint64_t inverseOf(uint64_t odd) {
   return inverse;
 }
 
-constexpr bool isBinaryArithmetic(uint8_t op) { return op >= SF_OP_ADD && op <= SF_OP_ASHR; }
+constexpr bool isBinaryArithmetic(uint8_t op) {
+  return (op >= SF_OP_ADD && op <= SF_OP_ASHR) || op == SF_OP_UMULH;
+}
 constexpr bool isComparison(uint8_t op) { return op >= SF_OP_EQ && op <= SF_OP_SLE; }
 constexpr bool isOverflowFlag(uint8_t op) { return op >= SF_OP_UADDO && op <= SF_OP_SMULO; }
 /// Tell whether a and b are labels of which one may be 0, meaning k.
 constexpr bool isBinary(uint8_t op) {
   return isBinaryArithmetic(op) || isComparison(op) || isOverflowFlag(op);
+}
+
+/// Tell whether c is a label, too.
+constexpr bool isTernary(uint8_t op) {
+  return op == SF_OP_ITE || op == SF_OP_UDIVW || op == SF_OP_UREMW;
+}
+constexpr bool isDoubleDivision(uint8_t op) { return op == SF_OP_UDIVW || op == SF_OP_UREMW; }
+
+constexpr uint64_t reverseBits(uint64_t value, unsigned bits) {
+  uint64_t result = 0;
+  for (unsigned i = 0; i < bits; ++i)
+    result |= (value >> i & 1) << (bits - 1 - i);
+  return result;
 }
 
 /// Compute one operation on values that are held in their low bits.
@@ -107,7 +122,16 @@ constexpr uint64_t apply(unsigned bits, unsigned aux, uint64_t x, uint64_t y, ui
     return (uint64_t(std::countl_zero(x)) - (64 - bits)) & mask;
   else if constexpr (Op == SF_OP_CTTZ)
     return (x ? uint64_t(std::countr_zero(x)) : bits) & mask;
-  else if constexpr (Op == SF_OP_UADDO)
+  else if constexpr (Op == SF_OP_BITREVERSE)
+    return reverseBits(x, bits);
+  else if constexpr (Op == SF_OP_UMULH)
+    return uint64_t(static_cast<unsigned __int128>(x) * y >> bits);
+  else if constexpr (Op == SF_OP_UDIVW || Op == SF_OP_UREMW) {
+    unsigned __int128 whole = static_cast<unsigned __int128>(x) << bits | y;
+    if (z == 0)
+      return Op == SF_OP_UDIVW ? mask : y;
+    return uint64_t(Op == SF_OP_UDIVW ? whole / z : whole % z) & mask;
+  } else if constexpr (Op == SF_OP_UADDO)
     return ((x + y) & lowBits(aux)) < x;
   else if constexpr (Op == SF_OP_USUBO)
     return x < y;
@@ -163,6 +187,10 @@ template <typename F> decltype(auto) withOperation(uint8_t op, F &&f) {
     SF_CASE(SF_OP_SSUBO)
     SF_CASE(SF_OP_UMULO)
     SF_CASE(SF_OP_SMULO)
+    SF_CASE(SF_OP_BITREVERSE)
+    SF_CASE(SF_OP_UMULH)
+    SF_CASE(SF_OP_UDIVW)
+    SF_CASE(SF_OP_UREMW)
 #undef SF_CASE
   }
   __builtin_unreachable();

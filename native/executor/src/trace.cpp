@@ -49,9 +49,9 @@ bool Trace::normalise(uint32_t index) {
 
   if (row.op == SF_OP_CONST || row.op == SF_OP_INPUT)
     row.a = 0;
-  if (row.op != SF_OP_CONCAT && row.op != SF_OP_ITE)
+  if (row.op != SF_OP_CONCAT && !isTernary(row.op))
     row.b = 0;
-  if (row.op != SF_OP_ITE && row.op != SF_OP_TABLE)
+  if (!isTernary(row.op) && row.op != SF_OP_TABLE && row.op != SF_OP_ARRAY)
     row.c = 0;
   const unsigned a = operandWidth(row.a, index), b = operandWidth(row.b, index);
   switch (row.op) {
@@ -76,11 +76,18 @@ bool Trace::normalise(uint32_t index) {
   case SF_OP_CTPOP:
   case SF_OP_CTLZ:
   case SF_OP_CTTZ:
+  case SF_OP_BITREVERSE:
     return a == bits;
+  case SF_OP_UDIVW:
+  case SF_OP_UREMW:
+    return a == bits && b == bits && operandWidth(row.c, index) == bits;
   case SF_OP_TABLE: {
     uint64_t size = uint64_t(bits) / 8 * 256;
     return bits % 8 == 0 && a == 8 && row.c <= blobs.size() && size <= blobs.size() - row.c;
   }
+  case SF_OP_ARRAY:
+    return bits % 8 == 0 && a != 0 && row.k > 0 && row.c <= blobs.size() &&
+           row.k <= (blobs.size() - row.c) / (bits / 8);
   default:
     return false;
   }
@@ -88,8 +95,8 @@ bool Trace::normalise(uint32_t index) {
 
 uint64_t Trace::blobHash(const sf_row &row) const {
   uint64_t result = 0;
-  for (unsigned i = 0; i < 256; ++i)
-    result = mix(result, tableElement(row, uint8_t(i)));
+  for (uint64_t i = 0; i < tableSize(row); ++i)
+    result = mix(result, tableElement(row, i));
   return result;
 }
 
@@ -108,7 +115,8 @@ void Trace::annotate(uint32_t index) {
     bytes[index] = sets.interval(uint32_t(row.k), uint32_t(row.k + row.bits / 8 - 1));
     return;
   case SF_OP_TABLE:
-    seed[index] = tableElement(row, uint8_t(seed[row.a]));
+  case SF_OP_ARRAY:
+    seed[index] = tableElement(row, seed[row.a]);
     hash[index] = mix(mix(shape, hash[row.a]), blobHash(row));
     bytes[index] = bytes[row.a];
     return;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "byte_sets.h"
+#include "semantics.h"
 #include "symfleet/abi.h"
 
 #include <cstdint>
@@ -46,9 +47,13 @@ public:
   uint64_t skippedEvents = 0;
   uint64_t inconsistentEvents = 0; // contradicted by the input itself
 
-  /// Element `index` of the table of a valid SF_OP_TABLE row.
-  uint64_t tableElement(const sf_row &row, uint8_t index) const {
+  /// Elements in the table of a valid SF_OP_TABLE or SF_OP_ARRAY row.
+  static uint64_t tableSize(const sf_row &row) { return row.op == SF_OP_TABLE ? 256 : row.k; }
+  /// Element `index` of that table, 0 beyond its end.
+  uint64_t tableElement(const sf_row &row, uint64_t index) const {
     uint64_t value = 0;
+    if (index >= tableSize(row))
+      return 0;
     unsigned size = row.bits / 8;
     for (unsigned i = 0; i < size; ++i)
       value |= uint64_t(blobs[row.c + size * index + i]) << (8 * i);
@@ -66,7 +71,7 @@ public:
       visit(row.a);
     if (row.b)
       visit(row.b);
-    if (row.op == SF_OP_ITE)
+    if (isTernary(row.op))
       visit(row.c);
   }
   unsigned width(uint32_t label) const { return rows[label].bits; }

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#define SF_ABI_VERSION 1u
+#define SF_ABI_VERSION 2u
 #define SF_TABLE_MAGIC 0x54464d59u /* "YMFT" */
 #define SF_HELLO_MAGIC 0x4f4c4853u /* "SHLO" */
 #define SF_CHANNEL_ENV "SYMFLEET_CHANNEL"
@@ -147,6 +147,20 @@ enum sf_op {
    * values for which that happened are excluded by an SF_EV_FACT. a is the
    * SF_OP_INPUT row (8 bits) itself. */
   SF_OP_TABLE = 56,
+
+  /* 64 to 95: floating point. 96 to 119: wide integers and arrays. */
+  SF_OP_BITREVERSE = 96, /* a */
+  SF_OP_UMULH = 97,      /* binary: the upper half of the product of a and b */
+  /* (a above b) divided by c, three labels of the same width, none of them 0:
+   * the low bits of the quotient; the remainder. */
+  SF_OP_UDIVW = 98,
+  SF_OP_UREMW = 99,
+
+  /* A read whose address depends on more than one input byte. a is the number
+   * of the element (of any width), c the offset (in the blob area) of k elements
+   * of bits/8 bytes as memory held them. A number of k or more gives 0; an
+   * SF_EV_FACT excludes it where it could happen. */
+  SF_OP_ARRAY = 100,
 };
 
 struct sf_row {

@@ -76,4 +76,26 @@ struct sf_switch {
   const struct sf_switch_range *ranges;
 };
 
+/* Operations on integers of more than 64 bits, word by word. Those that a row
+ * has too keep its number (enum sf_op); the others are named here. */
+enum sf_wide_op {
+  SF_WIDE_UMIN = 200,
+  SF_WIDE_UMAX = 201,
+  SF_WIDE_SMIN = 202,
+  SF_WIDE_SMAX = 203,
+  SF_WIDE_ABS = 204,
+  SF_WIDE_FSHL = 205,
+  SF_WIDE_FSHR = 206,
+};
+#define SF_WIDE_WORDS 8
+
+/* Operands and result of one of them, lowest word first; a result of one bit is
+ * the first word, an overflow flag is the word behind the value. */
+struct sf_wide {
+  uint64_t values[3][SF_WIDE_WORDS];
+  uint32_t labels[3][SF_WIDE_WORDS];
+  uint32_t results[SF_WIDE_WORDS + 1];
+  uint32_t reserved;
+};
+
 #endif
