@@ -229,10 +229,25 @@ SF_MODEL_API ssize_t __sf_model_recv(int Fd, void *Buffer, size_t Size, int Flag
   return Got;
 }
 
+// How many elements a read gives that asks for an input value of them: as many,
+// or what there is. None at all is worth a try of its own.
+static Label countRead(const ModelCall &Call, Operand Wanted, uint64_t Got) {
+  TableLock Lock;
+  if (!Wanted.label || !Lock)
+    return 0;
+  const Operand There = constant(Got);
+  recordGoal(compare(SF_OP_EQ, 64, Wanted, constant(0)), Call.at(0));
+  if (Got == Wanted.value)
+    return Wanted.label;
+  Operand Fits = compare(SF_OP_ULE, 64, Wanted, There);
+  recordBranch(Fits, Call.at(1));
+  return ite(Fits, 64, Wanted, There).label;
+}
+
 SF_MODEL_API size_t __sf_model_fread(void *Buffer, size_t Size, size_t Count, FILE *Stream) {
   if (!G.recording)
     return fread(Buffer, Size, Count, Stream);
-  ModelCall Call((const void *)__sf_model_fread, 0);
+  ModelCall Call((const void *)__sf_model_fread, 3);
   bool Input = isInputStream(Stream);
   off_t Before = Input ? positionOf(Stream) : -1;
   const int Doubted = Input ? pushedBack(Stream) : -1;
@@ -243,6 +258,8 @@ SF_MODEL_API size_t __sf_model_fread(void *Buffer, size_t Size, size_t Count, FI
     received(Buffer, (ssize_t)(Got * Size));
   else
     deliver(Buffer, (uint64_t)Before, (uint64_t)(After - Before), Size * Count, Doubted);
+  if (Input)
+    Call.returns(countRead(Call, Call.argument(2, Count), Got));
   return Got;
 }
 

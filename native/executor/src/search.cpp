@@ -112,6 +112,8 @@ void Search::attempt(const sf_event &event) {
     policy.remember(key, {solution.how, *solution.assignment});
   if (keep == Keep::Novel && solution.verdict == Verdict::Unsat)
     policy.remember(key, {nullptr, solution.assignment.value_or(Assignment{})});
+  if (keep == Keep::Novel && solution.verdict == Verdict::Timeout && !solution.byTime)
+    policy.rememberTimeout(key, limits.solverRlimit);
   if (solution.assignment)
     submit(apply(*solution.assignment), solution.how, event);
 }
@@ -130,6 +132,10 @@ void Search::widen(const Query &query, const sf_event &event, Solution &solution
 /// Use the answer to an equal query of an earlier execution.
 bool Search::attemptKnown(const sf_event &event, const Query &query, uint64_t key) {
   const GoalPolicy::Known *known = policy.recall(key);
+  if (!known && policy.isBeyond(key, limits.solverRlimit)) {
+    ++done.flips.skipped;
+    return true;
+  }
   if (!known)
     return false;
   if (!known->how) {
