@@ -204,7 +204,14 @@ void Instrumenter::visit(Instruction &I) {
     });
     if (PendingTable)
       flush(I);
+    // How long it is decides what was there before.
+    auto *Mem = dyn_cast<MemIntrinsic>(&I);
+    bool Sized = Mem && isTracked(Mem->getLength());
+    if (Sized)
+      flush(I);
     add(Kind::Operation, I);
+    if (Sized)
+      flush(I);
     return;
   }
   switch (effectOf(I, DL)) {
@@ -261,6 +268,8 @@ void Instrumenter::visitCall(CallBase &Call) {
   bool Passes = any_of(Call.args(), [&](const Use &A) {
     return isTracked(A.get()) || Call.isByValArgument(Call.getArgOperandNo(&A));
   });
+  if (isTracked(Call.getCalledOperand()))
+    add(Kind::Target, Call);
   if (Passes)
     add(Kind::PassArgs, Call);
   flush(Call);

@@ -56,7 +56,8 @@ private:
     VaStart,
     Terminator,
     Lost,
-    AsmWrites
+    AsmWrites,
+    Target
   };
   struct Step {
     Kind kind;

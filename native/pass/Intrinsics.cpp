@@ -75,20 +75,26 @@ LabelList OperationEmitter::saturating(Builder &B, IntrinsicInst &I, unsigned Op
   return Out;
 }
 
+Value *OperationEmitter::lengthLabel(Builder &B, Value *Length) {
+  Term Short{Label(B, Length, 0), asInt64(B, Length), Length->getType()->getIntegerBitWidth()};
+  return Terms(RT, B).zext(Short, 64).label;
+}
+
 LabelList OperationEmitter::intrinsic(Builder &B, IntrinsicInst &I) {
   if (auto *Copy = dyn_cast<MemTransferInst>(&I)) {
     concretise(B, Copy->getRawDest());
     concretise(B, Copy->getRawSource());
     RT.call(B, "copy", RT.Void,
             {asInt64(B, Copy->getRawDest()), asInt64(B, Copy->getRawSource()),
-             asInt64(B, Copy->getLength())});
+             asInt64(B, Copy->getLength()), lengthLabel(B, Copy->getLength()), nextSite()});
     return {};
   }
   if (auto *Fill = dyn_cast<MemSetInst>(&I)) {
     concretise(B, Fill->getRawDest());
     RT.call(B, "fill", RT.Void,
             {asInt64(B, Fill->getRawDest()), asInt64(B, Fill->getValue()),
-             asInt64(B, Fill->getLength()), Label(B, Fill->getValue(), 0)});
+             asInt64(B, Fill->getLength()), Label(B, Fill->getValue(), 0),
+             lengthLabel(B, Fill->getLength()), nextSite()});
     return {};
   }
   LabelList Out;

@@ -4,6 +4,7 @@
 #include "symfleet/calls.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
 
 using namespace llvm;
@@ -334,6 +335,7 @@ LabelList OperationEmitter::load(Builder &B, LoadInst &I) {
   Value *At = B.CreatePtrToInt(I.getPointerOperand(), RT.Int64);
   Value *LA = Label(B, I.getPointerOperand(), 0);
   Constant *Site = nextSite();
+  nameObject(B, I.getPointerOperand());
   for (const Leaf &L : leavesOf(I.getType(), DL)) {
     Value *LK = L.offset ? binary(B, SF_OP_ADD, 64, LA, RT.NoLabel, At, number(L.offset)) : LA;
     Out.push_back(RT.call(
@@ -353,17 +355,43 @@ void OperationEmitter::storeLabels(Builder &B, Value *Pointer, Value *Stored,
   Value *At = B.CreatePtrToInt(Pointer, RT.Int64);
   Value *LA = Label(B, Pointer, 0);
   if (all_of(Labels, [&](Value *L) { return isZero(L); })) {
-    concretise(B, Pointer);
     uint64_t Size = DL.getTypeStoreSize(Stored->getType());
+    nameObject(B, Pointer);
+    if (!isZero(LA))
+      RT.call(B, "write", RT.Void, {LA, At, number(Size), nextSite()});
     RT.call(B, "clear", RT.Void, {At, number(Size)});
     return;
   }
   Constant *Site = nextSite();
+  nameObject(B, Pointer);
   LeafList Leaves = leavesOf(Stored->getType(), DL);
   for (unsigned K = 0; K < Leaves.size(); ++K)
     RT.call(B, "store", RT.Void,
             {B.CreateAdd(At, number(Leaves[K].offset)), packed(Leaves[K].bits),
              Leaves[K].offset ? RT.NoLabel : LA, Labels[K], leafValue(B, Stored, Leaves[K]), Site});
+}
+
+// Tells how large the object is that an address of unknown value belongs to.
+void OperationEmitter::nameObject(Builder &B, Value *Pointer) {
+  if (isZero(Label(B, Pointer, 0)))
+    return;
+  const Value *Known = getUnderlyingObject(Pointer);
+  uint64_t Size = 0;
+  if (auto *Local = dyn_cast<AllocaInst>(Known); Local && Local->isStaticAlloca())
+    Size = DL.getTypeAllocSize(Local->getAllocatedType()) *
+           cast<ConstantInt>(Local->getArraySize())->getZExtValue();
+  else if (auto *Global = dyn_cast<GlobalVariable>(Known);
+           Global && Global->hasDefinitiveInitializer() && !Global->isThreadLocal())
+    Size = DL.getTypeAllocSize(Global->getValueType());
+  if (Size)
+    RT.call(B, "object", RT.Void,
+            {B.CreatePtrToInt(const_cast<Value *>(Known), RT.Int64), number(Size)});
+}
+
+void OperationEmitter::emitTarget(Builder &B, Value *Target) {
+  Value *L = Label(B, Target, 0);
+  if (!isZero(L))
+    RT.call(B, "target", RT.Void, {L, asInt64(B, Target), nextSite()});
 }
 
 void OperationEmitter::concretise(Builder &B, Value *V) {
@@ -436,7 +464,7 @@ void OperationEmitter::emitTerminator(Builder &B, Instruction &I) {
   } else if (auto *Switch = dyn_cast<SwitchInst>(&I)) {
     switchEvents(B, *Switch);
   } else if (auto *Indirect = dyn_cast<IndirectBrInst>(&I)) {
-    concretise(B, Indirect->getAddress());
+    emitTarget(B, Indirect->getAddress());
   }
 }
 

@@ -49,6 +49,9 @@ public:
   // Events of a terminator.
   void emitTerminator(llvm::IRBuilder<> &B, llvm::Instruction &I);
 
+  // Where a call or a computed jump goes.
+  void emitTarget(llvm::IRBuilder<> &B, llvm::Value *Target);
+
   // What becomes of an instruction that is not understood.
   void lose(llvm::IRBuilder<> &B, llvm::Instruction &I);
 
@@ -82,6 +85,7 @@ private:
   bool wideIntrinsic(Builder &B, llvm::IntrinsicInst &I, LabelList &Out);
   LabelList wideSignExtension(Builder &B, llvm::CastInst &I);
   LabelList recut(Builder &B, Value *X, llvm::Type *To);
+  Value *lengthLabel(Builder &B, Value *Length);
   LabelList vectorIntrinsic(Builder &B, llvm::IntrinsicInst &I);
   LabelList assembly(Builder &B, llvm::CallBase &Call);
   llvm::SmallVector<Term, 16> termsOf(Builder &B, Value *V);
@@ -90,6 +94,7 @@ private:
   void storeLabels(Builder &B, Value *Pointer, Value *Stored, llvm::ArrayRef<Value *> Labels);
   void switchEvents(Builder &B, llvm::SwitchInst &I);
   void concretise(Builder &B, Value *V);
+  void nameObject(Builder &B, Value *Pointer);
 
   Value *number(uint64_t N) { return llvm::ConstantInt::get(RT.Int64, N); }
   Value *packed(uint32_t N) { return llvm::ConstantInt::get(RT.Int32, N); }

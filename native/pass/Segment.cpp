@@ -194,6 +194,7 @@ Value *Instrumenter::segmentTest(Builder &B) {
     case Kind::Terminator:
     case Kind::Lost:
     case Kind::AsmWrites:
+    case Kind::Target:
       for (const llvm::Use &V : S.instruction->operands())
         Use(V.get());
       break;
@@ -267,6 +268,9 @@ void Instrumenter::emitCold(Builder &B) {
       break;
     case Kind::Terminator:
       Emitter.emitTerminator(B, *I);
+      break;
+    case Kind::Target:
+      Emitter.emitTarget(B, cast<CallBase>(I)->getCalledOperand());
       break;
     case Kind::Lost:
       Emitter.lose(B, *I);

@@ -3,7 +3,7 @@
 // Every function takes labels and concrete values, drops labels whose value
 // differs, and returns the label of the result. They are reached from cold
 // blocks only; a fully concrete run calls none of them.
-#include "events.h"
+#include "addresses.h"
 #include "shadow.h"
 
 using namespace sf;
@@ -16,58 +16,13 @@ unsigned widthOf(uint32_t Packed) { return Packed >> 8 & 0xff; }
 
 constexpr Label NoLabels[SF_CALL_LABELS] = {};
 
-// Reads the element at each address that one input byte can give.
-class TableSnapshot {
-public:
-  TableSnapshot(const uint64_t *Addresses, unsigned Bytes) : Addresses(Addresses), Bytes(Bytes) {}
+// The object that the next access is known to mean.
+__thread Object Hint;
 
-  // Returns false if an element has a label or the addresses are too scattered.
-  bool take(uint64_t Seen) {
-    uint64_t KnownPage = ~0ull;
-    bool KnownReadable = false;
-    unsigned Probes = 0;
-    for (unsigned I = 0; I < 256; ++I) {
-      uint64_t First = Addresses[I], Last = First + Bytes - 1;
-      const uint64_t Pages[2] = {First >> 12, Last >> 12};
-      for (uint64_t Page : Pages) {
-        if (Page == KnownPage)
-          continue;
-        if (++Probes > ProbesMax)
-          return false;
-        KnownPage = Page;
-        KnownReadable = Last >> 47 == 0 && isReadable(Page << 12);
-      }
-      Readable[I] = KnownReadable && (First >> 12 == Last >> 12 || isReadable(First));
-      AllReadable &= Readable[I] != 0;
-      if (Readable[I] && !isConcrete(First, Bytes))
-        return false;
-      readMemory(Elements + I * Bytes, Readable[I] ? First : (uint64_t)&Seen, Bytes);
-    }
-    return true;
-  }
-
-  uint8_t Elements[256 * 8];
-  uint8_t Readable[256];
-  bool AllReadable = true;
-
-private:
-  static constexpr unsigned ProbesMax = 600;
-  const uint64_t *Addresses;
-  unsigned Bytes;
-};
-
-bool loadFromTable(Operand Address, unsigned Bytes, uint64_t Value, Place At, Operand &Out) {
-  uint64_t Addresses[256];
-  if (!evaluateForEachByte(Address.label, Addresses))
-    return false;
-  TableSnapshot Table(Addresses, Bytes);
-  if (!Table.take(Value))
-    return false;
-  uint32_t Byte = meta(Address.label).dependence;
-  if (!Table.AllReadable)
-    recordFact(tableRead(Byte, 8, Table.Readable, 1), At);
-  Out = tableRead(Byte, 8 * Bytes, Table.Elements, Value);
-  return true;
+Object takeHint() {
+  Object O = Hint;
+  Hint = {0, 0};
+  return O;
 }
 
 } // namespace
@@ -224,6 +179,27 @@ SF_API void __sf_switch(const sf_switch *S, Label L, uint64_t Value) {
   }
 }
 
+// A write of something concrete at an address with a label.
+SF_API void __sf_write(Label LA, uint64_t Address, uint64_t Size, uint64_t Site) {
+  if (!LA)
+    return;
+  TableLock Lock;
+  if (Lock)
+    writeAt(operand(LA, Address), (unsigned)Size, takeHint(), {Site, 0});
+}
+
+// What the following access belongs to: a global, or a variable on the stack.
+SF_API void __sf_object(uint64_t Low, uint64_t Size) { Hint = {Low, Size}; }
+
+// Where a call or a computed jump goes.
+SF_API void __sf_target(Label L, uint64_t Value, uint64_t Site) {
+  if (!L)
+    return;
+  TableLock Lock;
+  if (Lock)
+    jumpTo(operand(L, Value), {Site, 0});
+}
+
 SF_API void __sf_concrete(Label L, uint64_t Value, uint64_t Site) {
   if (!L)
     return;
@@ -237,11 +213,7 @@ SF_API Label __sf_load(uint64_t Address, uint32_t Bits, Label LA, uint64_t Value
   if (!Lock)
     return 0;
   const unsigned Bytes = (Bits + 7) / 8;
-  Operand At = operand(LA, Address), Out;
-  if (!At.label || !loadFromTable(At, Bytes, Value, {Site, 1}, Out)) {
-    concretise(At, {Site, 0});
-    Out = loadOperand(Address, Bytes, Value);
-  }
+  Operand Out = readAt(operand(LA, Address), Bytes, Value, takeHint(), {Site, 0});
   return extract(Out, 8 * Bytes, 0, Bits).label;
 }
 
@@ -255,21 +227,22 @@ SF_API void __sf_store(uint64_t Address, uint32_t Bits, Label LA, Label L, uint6
   if (!Lock)
     return;
   const unsigned Bytes = (Bits + 7) / 8;
-  concretise(operand(LA, Address), {Site, 0});
+  writeAt(operand(LA, Address), Bytes, takeHint(), {Site, 0});
   storeLabel(Address, Bytes, zext(operand(L, Value), Bits, 8 * Bytes).label);
 }
 
 SF_API void __sf_clear(uint64_t Address, uint64_t Size) { clearLabels(Address, Size); }
 
-SF_API void __sf_copy(uint64_t To, uint64_t From, uint64_t Size) {
+SF_API void __sf_copy(uint64_t To, uint64_t From, uint64_t Size, Label LS, uint64_t Site) {
   TableLock Lock;
-  if (Lock)
+  if (Lock && !copySized(To, From, operand(LS, Size), {Site, 0}))
     copyLabels(To, From, Size);
 }
 
-SF_API void __sf_fill(uint64_t To, uint64_t Value, uint64_t Size, Label L) {
+SF_API void __sf_fill(uint64_t To, uint64_t Value, uint64_t Size, Label L, Label LS,
+                      uint64_t Site) {
   TableLock Lock;
-  if (!Lock)
+  if (!Lock || fillSized(To, operand(L, Value), operand(LS, Size), {Site, 0}))
     return;
   L = live(L, Value);
   if (!L)
