@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 TABLE_MAGIC = 0x54464D59
 HELLO_MAGIC = 0x4F4C4853
 COVER, RECORD = 0, 1
@@ -36,7 +36,8 @@ OPENS_BYTES = 4096
 PIN_TIME, PIN_PID, PIN_RANDOM = 1, 2, 4
 DEADLINE_S = 30.0
 
-CONST, INPUT, TABLE = 1, 2, 56
+CONST, INPUT = 1, 2
+UDIVW, UREMW = 98, 99
 ITE, ZEXT, SEXT, EXTRACT, CONCAT = 36, 32, 33, 34, 35
 BRANCH, GOAL, FACT, EOF = 1, 2, 3, 4
 NAMES = {
@@ -77,6 +78,11 @@ NAMES = {
     52: "umulo",
     53: "smulo",
     56: "table",
+    96: "bitreverse",
+    97: "umulh",
+    98: "udivw",
+    99: "uremw",
+    100: "array",
 }
 
 
@@ -187,7 +193,19 @@ OPERATIONS: dict[str, Callable[[Operands], int]] = {
     "saddo": lambda o: o.wraps(o.x + o.y),
     "ssubo": lambda o: o.wraps(o.x - o.y),
     "smulo": lambda o: o.wraps(o.x * o.y),
+    "bitreverse": lambda o: int(f"{o.a:0{o.bits}b}"[::-1], 2),
+    "umulh": lambda o: o.a * o.b >> o.bits,
 }
+
+
+def _is_binary(op: int) -> bool:
+    """Whether a and b are operands of which one may be the constant."""
+    return 8 <= op <= 29 or 48 <= op <= 53 or NAMES.get(op) == "umulh"
+
+
+def _is_flag(op: int) -> bool:
+    """Whether the operands are of the width aux."""
+    return 24 <= op <= 29 or 48 <= op <= 53
 
 
 def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -> int:
@@ -211,9 +229,17 @@ def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -
         case 56:  # TABLE
             at = row.c + a * size
             return int.from_bytes(recording.blobs[at : at + size], "little")
+        case 98 | 99:  # UDIVW, UREMW
+            whole = a << row.bits | b
+            parts = divmod(whole, values[row.c])
+            return parts[row.op - 98] & mask
+        case 100:  # ARRAY
+            at = row.c + a * size
+            inside = a < row.k
+            return int.from_bytes(recording.blobs[at : at + size], "little") if inside else 0
         case _:
             pass  # an operation of two operands: below
-    width = row.aux if 24 <= row.op <= 29 or row.op >= 48 else row.bits
+    width = row.aux if _is_flag(row.op) else row.bits
     operands = Operands(a, b, signed(a, width), signed(b, width), row.bits, width, mask)
     return OPERATIONS[NAMES[row.op]](operands)
 
@@ -250,17 +276,17 @@ def _row_faults(rows: Sequence[Row], index: int, row: Row) -> Iterator[str]:
         yield "unknown op"
     if not 1 <= row.bits <= 64:
         yield "width out of range"
-    operands = [row.a, row.b] + ([row.c] if row.op == ITE else [])
+    operands = [row.a, row.b] + ([row.c] if row.op in (ITE, UDIVW, UREMW) else [])
     if any(label >= index for label in operands):
         yield "operand behind its user"
-    binary = 8 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE)
+    binary = _is_binary(row.op)
     if binary and not (row.a or row.b):
         yield "two constants"
-    if row.op in (ITE, CONCAT) and not all(operands):
+    if row.op in (ITE, CONCAT, UDIVW, UREMW) and not all(operands):
         yield "missing operand"
     if row.op == CONCAT and rows[row.a].bits + rows[row.b].bits != row.bits:
         yield "widths do not add up"
-    width = row.aux if 24 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE) else row.bits
+    width = row.aux if _is_flag(row.op) else row.bits
     if binary and any(label and rows[label].bits != width for label in (row.a, row.b)):
         yield "operand of another width"
 
@@ -274,10 +300,10 @@ def show(recording: Recording, label: int, depth: int = 6) -> str:
         return f"in[{row.k}:{row.k + row.bits // 8}]"
     if depth == 0:
         return f"#{label}"
-    operands = [row.a, row.b] if 8 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE) else []
+    operands = [row.a, row.b] if _is_binary(row.op) else []
     if row.op == CONCAT:
         operands = [row.a, row.b]
-    elif row.op == ITE:
+    elif row.op in (ITE, UDIVW, UREMW):
         operands = [row.a, row.b, row.c]
     elif not operands:
         operands = [row.a]
