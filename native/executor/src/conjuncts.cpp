@@ -107,4 +107,28 @@ std::optional<Equation> equationOf(const Trace &trace, const Condition &conditio
   return Equation{{row.a, row.k}, {row.b, row.k}, row.aux};
 }
 
+std::optional<Equation> bitEquationOf(const Trace &trace, const Condition &condition) {
+  if (std::optional<Equation> equation = equationOf(trace, condition))
+    return equation;
+  const sf_row &row = trace.rows[condition.label];
+  const bool hasConstant = !row.a || !row.b;
+  const uint64_t mask = lowBits(row.aux);
+  if (!hasConstant || row.op == SF_OP_EQ || row.op == SF_OP_NE)
+    return std::nullopt;
+  // All four as x < limit, or its contrary where the constant is on the left.
+  const bool orEqual = row.op == SF_OP_ULE || row.op == SF_OP_SLE;
+  const bool below = (condition.value == 1) == (row.a != 0);
+  const uint64_t limit = (orEqual == (row.a != 0) ? row.k + 1 : row.k) & mask;
+  const Term x{row.a ? row.a : row.b, 0};
+  if (row.op == SF_OP_SLT || row.op == SF_OP_SLE) {
+    if (limit != 0)
+      return std::nullopt;
+    return Equation{x, {0, below ? mask : 0}, 1, row.aux - 1u};
+  }
+  if (!below || !std::has_single_bit(limit))
+    return std::nullopt;
+  const unsigned from = unsigned(std::countr_zero(limit));
+  return Equation{x, {0, 0}, row.aux - from, from};
+}
+
 } // namespace sf

@@ -21,13 +21,18 @@ struct Term {
   uint64_t constant = 0;
 };
 
-/// `left` equals `right` in their low `bits` bits.
+/// `left` equals `right` in `bits` bits from bit `from` on.
 struct Equation {
   Term left, right;
   unsigned bits;
+  unsigned from = 0;
 };
 
-/// A condition as an equation; none if it is an inequality.
+/// A condition as an equation of whole values; none if it is an inequality.
 std::optional<Equation> equationOf(const Trace &trace, const Condition &condition);
+
+/// The same, or an inequality that only says what some upper bits are: a sign,
+/// or being below a power of two.
+std::optional<Equation> bitEquationOf(const Trace &trace, const Condition &condition);
 
 } // namespace sf

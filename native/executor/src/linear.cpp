@@ -12,23 +12,19 @@ constexpr unsigned XorChecksMax = 192;
 constexpr size_t SliceEquationsMax = 256;
 constexpr size_t SumsMax = 16;
 
+using Reading = std::optional<Equation> (*)(const Trace &, const Condition &);
+
 /// Equations of the goal; empty when a part of it is none.
-std::vector<Equation> equationsOf(const Trace &trace, std::span<const Condition> parts) {
+std::vector<Equation> equationsOf(const Trace &trace, std::span<const Condition> parts,
+                                  Reading read) {
   std::vector<Equation> equations;
   for (const Condition &part : parts) {
-    std::optional<Equation> equation = equationOf(trace, part);
+    std::optional<Equation> equation = read(trace, part);
     if (!equation)
       return {};
     equations.push_back(*equation);
   }
   return equations;
-}
-
-std::vector<uint32_t> labelsOf(std::span<const Equation> equations) {
-  std::vector<uint32_t> labels;
-  for (const Equation &equation : equations)
-    addLabels(equation, labels);
-  return labels;
 }
 
 Answer overBits(const Query &query, Workbench &bench, std::vector<Equation> equations,
@@ -37,7 +33,7 @@ Answer overBits(const Query &query, Workbench &bench, std::vector<Equation> equa
   for (const Condition &condition : query.slice) {
     if (equations.size() >= wanted + SliceEquationsMax)
       break;
-    if (std::optional<Equation> equation = equationOf(bench.trace, condition))
+    if (std::optional<Equation> equation = bitEquationOf(bench.trace, condition))
       equations.push_back(*equation);
   }
   XorSystem system(bench, scope);
@@ -91,23 +87,24 @@ std::optional<ByteSums::Target> borderOf(const Trace &trace, const Condition &pa
 } // namespace
 
 Answer Linear::solve(const Query &query, Workbench &bench) {
-  std::vector<Condition> parts = conjunctsOf(bench.trace, query.goal);
-  std::vector<Equation> equations = equationsOf(bench.trace, parts);
-  std::vector<ByteSums::Target> targets;
-  for (const Equation &equation : equations)
-    targets.push_back({equation, 0});
-  if (equations.empty() && parts.size() == 1)
-    if (std::optional<ByteSums::Target> border = borderOf(bench.trace, parts[0])) {
-      targets.push_back(*border);
-      equations.push_back(border->equation); // for its labels alone
-    }
-  Scope scope(bench, labelsOf(equations), BytesMax);
-  if (targets.empty() || !scope.fits)
+  const Trace &trace = bench.trace;
+  std::vector<Condition> parts = conjunctsOf(trace, query.goal);
+  Scope scope(bench, {&query.goal.label, 1}, BytesMax);
+  if (!scope.fits)
     return {};
   Answer answer;
-  if (targets[0].difference == 0 && equationOf(bench.trace, parts[0]))
-    answer = overBits(query, bench, equations, scope, RowsMax);
-  if (answer.verdict != Verdict::Sat && targets.size() <= SumsMax)
+  if (std::vector<Equation> equations = equationsOf(trace, parts, bitEquationOf);
+      !equations.empty())
+    answer = overBits(query, bench, std::move(equations), scope, RowsMax);
+  if (answer.verdict == Verdict::Sat)
+    return answer;
+  std::vector<ByteSums::Target> targets;
+  for (const Equation &equation : equationsOf(trace, parts, equationOf))
+    targets.push_back({equation, 0});
+  if (targets.empty() && parts.size() == 1)
+    if (std::optional<ByteSums::Target> border = borderOf(trace, parts[0]))
+      targets.push_back(*border);
+  if (!targets.empty() && targets.size() <= SumsMax)
     answer = overSums(query, bench, targets, scope, RowsMax);
   return answer;
 }

@@ -94,12 +94,48 @@ bool undoPlain(const sf_row &row, uint64_t other, bool otherIsLeft, Wanted &want
   return false;
 }
 
-/// The shifted operand of a shift by a constant, or 0.
-uint32_t shiftedBy(const sf_row &row, uint8_t op, unsigned &amount) {
-  if (row.op != op || !row.a || row.b || row.k == 0 || row.k >= row.bits)
+/// The first operand of a shift by a constant, however it is written: a shift
+/// by whole bytes is a part of the operand with zeros beside it. 0 if it is none.
+uint32_t shiftedUp(const Trace &trace, const sf_row &row, unsigned &amount) {
+  if (row.op == SF_OP_SHL && row.a && !row.b && row.k && row.k < row.bits) {
+    amount = unsigned(row.k);
+    return row.a;
+  }
+  if (row.op != SF_OP_CONCAT)
     return 0;
-  amount = unsigned(row.k);
-  return row.a;
+  const sf_row &high = trace.rows[row.a], &low = trace.rows[row.b];
+  if (low.op != SF_OP_CONST || low.k || high.op != SF_OP_EXTRACT || high.aux ||
+      trace.width(high.a) != row.bits)
+    return 0;
+  amount = low.bits;
+  return high.a;
+}
+
+uint32_t shiftedDown(const Trace &trace, const sf_row &row, unsigned &amount) {
+  if (row.op == SF_OP_LSHR && row.a && !row.b && row.k && row.k < row.bits) {
+    amount = unsigned(row.k);
+    return row.a;
+  }
+  if (row.op != SF_OP_ZEXT)
+    return 0;
+  const sf_row &part = trace.rows[row.a];
+  if (part.op != SF_OP_EXTRACT || !part.aux || trace.width(part.a) != row.bits ||
+      part.aux + part.bits != row.bits)
+    return 0;
+  amount = part.aux;
+  return part.a;
+}
+
+/// The operand of a rotation to the left that is written as two parts of it.
+uint32_t partsSwapped(const Trace &trace, const sf_row &row, unsigned &amount) {
+  if (row.op != SF_OP_CONCAT)
+    return 0;
+  const sf_row &high = trace.rows[row.a], &low = trace.rows[row.b];
+  if (high.op != SF_OP_EXTRACT || low.op != SF_OP_EXTRACT || high.a != low.a || high.aux ||
+      low.aux != high.bits || trace.width(high.a) != row.bits)
+    return 0;
+  amount = low.bits;
+  return high.a;
 }
 
 } // namespace
@@ -156,9 +192,14 @@ bool Spine::mixesWithItself(const Trace &trace, uint32_t label) {
   unsigned up = 0, down = 0;
   Undo how;
   how.row = label;
+  if (uint32_t x = partsSwapped(trace, row, up)) {
+    how.kind = Undo::Rotate;
+    how.amount = up;
+    return go(x, how);
+  }
   const bool joins = row.op == SF_OP_OR || row.op == SF_OP_XOR || row.op == SF_OP_ADD;
   for (auto [a, b] : {std::pair{&left, &right}, std::pair{&right, &left}}) {
-    uint32_t x = shiftedBy(*a, SF_OP_SHL, up), y = shiftedBy(*b, SF_OP_LSHR, down);
+    uint32_t x = shiftedUp(trace, *a, up), y = shiftedDown(trace, *b, down);
     if (joins && x && x == y && up + down == row.bits) {
       how.kind = Undo::Rotate;
       how.amount = up;
@@ -166,7 +207,7 @@ bool Spine::mixesWithItself(const Trace &trace, uint32_t label) {
     }
   }
   for (auto [shifted, plain] : {std::pair{&left, row.b}, std::pair{&right, row.a}}) {
-    uint32_t x = shiftedBy(*shifted, SF_OP_SHL, up), y = shiftedBy(*shifted, SF_OP_LSHR, down);
+    uint32_t x = shiftedUp(trace, *shifted, up), y = shiftedDown(trace, *shifted, down);
     if (row.op == SF_OP_XOR && (x == plain || y == plain)) {
       how.kind = x ? Undo::XorShiftUp : Undo::XorShiftDown;
       how.amount = x ? up : down;

@@ -45,7 +45,8 @@ private:
   };
 
   uint64_t difference(const Equation &equation, unsigned lane) const {
-    return (valueIn(bench, equation.left, lane) ^ valueIn(bench, equation.right, lane)) &
+    return (valueIn(bench, equation.left, lane) ^ valueIn(bench, equation.right, lane)) >>
+               equation.from &
            lowBits(equation.bits);
   }
   /// Low bits of all bytes come first: changing them keeps more of a text.

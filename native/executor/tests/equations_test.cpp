@@ -79,6 +79,31 @@ TEST_CASE(conjunctsHoldTogetherExactlyWhenTheWholeDoes) {
   }
 }
 
+TEST_CASE(inequalitiesOfUpperBitsAreEquations) {
+  unsigned equations = 0;
+  for (uint8_t op = SF_OP_EQ; op <= SF_OP_SLE; ++op)
+    for (uint64_t k = 0; k < 256; ++k)
+      for (uint64_t wanted : {0, 1})
+        for (bool swapped : {false, true}) {
+          Program program({0});
+          uint32_t x = program.read(8, 0);
+          uint32_t goal = program.row(op, 1, 8, swapped ? 0 : x, swapped ? x : 0, k);
+          Trace trace(program.table, program.input);
+          auto equation = bitEquationOf(trace, {goal, wanted});
+          if (!equation)
+            continue;
+          ++equations;
+          const bool xIsLeft = equation->left.label == x;
+          const uint64_t other = xIsLeft ? equation->right.constant : equation->left.constant;
+          for (unsigned value = 0; value < 256; ++value) {
+            bool holds = valueOn(program, goal, {uint8_t(value)}) == wanted;
+            bool same = ((value ^ other) >> equation->from & lowBits(equation->bits)) == 0;
+            CHECK_EQUAL_ABOUT(same, holds, std::to_string(op) + " " + std::to_string(k));
+          }
+        }
+  CHECK(equations > 2 * 2 * 256);
+}
+
 TEST_CASE(undoingNeverExcludesTheOperandThatWas) {
   Random random(32);
   unsigned undone = 0;
@@ -116,11 +141,25 @@ TEST_CASE(mixingStepsAreUndoneWhole) {
     uint32_t up = program.row(SF_OP_SHL, bits, 0, x, 0, amount);
     uint32_t down = program.row(SF_OP_LSHR, bits, 0, x, 0, amount);
     uint32_t rest = program.row(SF_OP_LSHR, bits, 0, x, 0, bits - amount);
-    uint32_t mixed[] = {
-        program.row(SF_OP_XOR, bits, 0, x, up),   program.row(SF_OP_XOR, bits, 0, down, x),
-        program.row(SF_OP_OR, bits, 0, up, rest), program.row(SF_OP_ADD, bits, 0, rest, up),
-        program.row(SF_OP_ADD, bits, 0, up, x),   program.row(SF_OP_SUB, bits, 0, up, x),
-        program.row(SF_OP_SUB, bits, 0, x, up)};
+    // The same by parts.
+    uint32_t low = program.row(SF_OP_EXTRACT, bits - unsigned(amount), 0, x);
+    uint32_t high = program.row(SF_OP_EXTRACT, unsigned(amount), bits - unsigned(amount), x);
+    uint32_t zeros = program.row(SF_OP_CONST, unsigned(amount), 0, 0);
+    uint32_t upper = program.row(SF_OP_EXTRACT, bits - unsigned(amount), unsigned(amount), x);
+    uint32_t upByParts = program.row(SF_OP_CONCAT, bits, 0, low, zeros);
+    uint32_t downByParts = program.row(SF_OP_ZEXT, bits, 0, upper);
+    uint32_t mixed[] = {program.row(SF_OP_CONCAT, bits, 0, low, high),
+                        program.row(SF_OP_XOR, bits, 0, x, upByParts),
+                        program.row(SF_OP_XOR, bits, 0, downByParts, x),
+                        program.row(SF_OP_ADD, bits, 0, upByParts, x),
+
+                        program.row(SF_OP_XOR, bits, 0, x, up),
+                        program.row(SF_OP_XOR, bits, 0, down, x),
+                        program.row(SF_OP_OR, bits, 0, up, rest),
+                        program.row(SF_OP_ADD, bits, 0, rest, up),
+                        program.row(SF_OP_ADD, bits, 0, up, x),
+                        program.row(SF_OP_SUB, bits, 0, up, x),
+                        program.row(SF_OP_SUB, bits, 0, x, up)};
     Trace trace(program.table, program.input);
     std::vector<uint8_t> other(8);
     for (uint8_t &byte : other)
