@@ -247,6 +247,22 @@ void Instrumenter::noteLost(Instruction &I) {
   RT.Lost.push_back({What, File, F.getName().str(), Line});
 }
 
+// Nothing may stand behind a call that must be a tail call: its result is the
+// caller's. A chain of such calls keeps the name of the first.
+void Instrumenter::noteTailCall(CallBase &Call) {
+  Builder B(&Call);
+  B.SetCurrentDebugLocation(DebugLoc());
+  Constant *From = RT.tlsField(offsetof(sf_tls, tail_from), RT.Int64);
+  Constant *To = RT.tlsField(offsetof(sf_tls, tail_to), RT.Int64);
+  Value *Self = B.CreatePtrToInt(&F, RT.Int64);
+  Value *First = unchecked(B.CreateLoad(RT.Int64, From));
+  Value *Before = unchecked(B.CreateLoad(RT.Int64, To));
+  Value *Goes = B.CreateAnd(B.CreateICmpEQ(Before, Self),
+                            B.CreateICmpNE(First, ConstantInt::get(RT.Int64, 0)));
+  unchecked(B.CreateStore(B.CreateSelect(Goes, First, Self), From));
+  unchecked(B.CreateStore(B.CreatePtrToInt(Call.getCalledOperand(), RT.Int64), To));
+}
+
 // What it writes is seen behind it: it may be any memory.
 void Instrumenter::visitAssembly(CallBase &Call) {
   bool Modelled = effectOf(Call, DL) != Effect::Unmodelled;
@@ -278,6 +294,8 @@ void Instrumenter::visitCall(CallBase &Call) {
     Builder B(&Call);
     unchecked(B.CreateStore(Emitter.nextSite(), RT.tlsField(SF_TLS_SITE, RT.Int64)));
   }
+  if (Call.isMustTailCall() && isTracked(&Call))
+    noteTailCall(Call);
   if (!isTracked(&Call) || Call.use_empty() || Call.isMustTailCall())
     return;
   Instruction *After = Call.getNextNode();

@@ -79,6 +79,7 @@ private:
   void removeUnusedPhis();
   void visit(llvm::Instruction &I);
   void visitCall(llvm::CallBase &Call);
+  void noteTailCall(llvm::CallBase &Call);
   void visitAssembly(llvm::CallBase &Call);
   void visitReturn(llvm::ReturnInst &Return);
   void add(Kind K, llvm::Instruction &I);

@@ -400,6 +400,17 @@ void OperationEmitter::concretise(Builder &B, Value *V) {
     RT.call(B, "concrete", RT.Void, {L, asInt64(B, V), nextSite()});
 }
 
+Term OperationEmitter::atomicResult(Builder &B, AtomicRMWInst::BinOp Op, const Term &Old,
+                                    const Term &New) {
+  Terms T(RT, B);
+  if (Op == AtomicRMWInst::Nand)
+    return T.binary(SF_OP_XOR, T.binary(SF_OP_AND, Old, New), T.constant(~0ull, Old.bits));
+  bool Signed = Op == AtomicRMWInst::Max || Op == AtomicRMWInst::Min;
+  bool Largest = Op == AtomicRMWInst::Max || Op == AtomicRMWInst::UMax;
+  Term Less = T.compare(Signed ? SF_OP_SLT : SF_OP_ULT, Old, New);
+  return Largest ? T.choose(Less, New, Old) : T.choose(Less, Old, New);
+}
+
 LabelList OperationEmitter::atomicUpdate(Builder &B, AtomicRMWInst &I) {
   Leaf L = leavesOf(I.getType(), DL)[0];
   Value *At = B.CreatePtrToInt(I.getPointerOperand(), RT.Int64);
@@ -433,6 +444,16 @@ LabelList OperationEmitter::atomicUpdate(Builder &B, AtomicRMWInst &I) {
     LN = binary(B, SF_OP_XOR, L.bits, LO, LV, Old, New);
     Stored = B.CreateXor(Old, New);
     break;
+  case AtomicRMWInst::Nand:
+  case AtomicRMWInst::Max:
+  case AtomicRMWInst::Min:
+  case AtomicRMWInst::UMax:
+  case AtomicRMWInst::UMin: {
+    Term Result = atomicResult(B, I.getOperation(), {LO, Old, L.bits}, {LV, New, L.bits});
+    LN = Result.label;
+    Stored = Result.value;
+    break;
+  }
   default: // the new value is concrete
     break;
   }

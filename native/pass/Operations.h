@@ -75,6 +75,7 @@ private:
   LabelList selection(Builder &B, llvm::SelectInst &I);
   LabelList load(Builder &B, llvm::LoadInst &I);
   LabelList atomicUpdate(Builder &B, llvm::AtomicRMWInst &I);
+  Term atomicResult(Builder &B, llvm::AtomicRMWInst::BinOp Op, const Term &Old, const Term &New);
   LabelList compareExchange(Builder &B, llvm::AtomicCmpXchgInst &I);
   LabelList intrinsic(Builder &B, llvm::IntrinsicInst &I);
   LabelList overflow(Builder &B, llvm::IntrinsicInst &I, unsigned Op, unsigned Flag);

@@ -314,8 +314,11 @@ SF_API Label *__sf_pass_ret(const void *Self, uint32_t Count, Label Any) {
 
 // Token is what the record named when the call came back.
 SF_API const Label *__sf_take_ret(const void *Token, const void *Callee, uint32_t Count) {
+  // A callee that ended by a tail call had its result given by another.
+  bool Tail = __sf_tls.tail_from == Callee && __sf_tls.tail_to == Token;
   __sf_tls.ret_token = nullptr;
-  if (Token != Callee)
+  __sf_tls.tail_from = nullptr;
+  if (Token != Callee && !Tail)
     return NoLabels;
   for (uint32_t I = __sf_tls.ret_count; I < Count; ++I)
     __sf_tls.rets[I] = 0;

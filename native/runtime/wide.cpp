@@ -83,19 +83,80 @@ unsigned bitsInUse(const Wide &A) {
   return Word ? Top * 64 - (unsigned)__builtin_clzll(Word) : (Top - 1) * 64;
 }
 
+// The remainder of a division by a constant of Width bits, one bit wider than
+// it: after each step it is smaller than the constant.
+class Remainders {
+public:
+  Remainders(const Wide &Start, const Wide &By, unsigned Width)
+      : By(By), Count(Width / 64 + 1), TopBits(Width % 64 + 1), Rest{{}, Count} {
+    for (unsigned I = 0; I < Count; ++I)
+      Rest.words[I] = extract(Start.words[I], 64, 0, bitsOf(I));
+  }
+
+  // Brings a bit of the dividend down. Says whether the constant fits.
+  Operand step(Operand Bit) {
+    for (unsigned I = 0; I < Count; ++I) {
+      const unsigned Bits = bitsOf(I);
+      Operand Out = extract(Rest.words[I], Bits, Bits - 1, 1);
+      Operand Kept = extract(Rest.words[I], Bits, 0, Bits > 1 ? Bits - 1 : 1);
+      Rest.words[I] = Bits > 1 ? concat(Kept, Bits - 1, Bit, 1) : Bit;
+      Bit = Out;
+    }
+    Wide Less{{}, Count};
+    Operand Borrow = constant(0);
+    for (unsigned I = 0; I < Count; ++I) {
+      const unsigned Bits = bitsOf(I);
+      Operand A = Rest.words[I], B = constant(By.words[I].value & maskOf(Bits));
+      Operand Difference = binary(SF_OP_SUB, Bits, A, B);
+      Less.words[I] = binary(SF_OP_SUB, Bits, Difference, zext(Borrow, 1, Bits));
+      Operand Same = binary(SF_OP_AND, 1, compare(SF_OP_EQ, Bits, A, B), Borrow);
+      Borrow = either(compare(SF_OP_ULT, Bits, A, B), Same);
+    }
+    // Less than twice the constant: the spare bit is the sign.
+    Operand Fits = logicalNot(extract(Less.words[Count - 1], TopBits, TopBits - 1, 1));
+    for (unsigned I = 0; I < Count; ++I)
+      Rest.words[I] = ite(Fits, bitsOf(I), Less.words[I], Rest.words[I]);
+    return Fits;
+  }
+
+  void give(Wide &Out) const {
+    for (unsigned I = 0; I < Count && I < Out.count; ++I)
+      Out.words[I] = zext(Rest.words[I], bitsOf(I), 64);
+  }
+
+private:
+  unsigned bitsOf(unsigned Word) const { return Word + 1 == Count ? TopBits : 64; }
+
+  const Wide &By;
+  unsigned Count, TopBits;
+  Wide Rest;
+};
+
 // Shift and subtract: by a constant of several words.
 void divideByBits(const Wide &A, const Wide &By, Wide &Quotient, Wide &Remainder) {
   const unsigned Width = bitsInUse(By), All = 64 * usedWords(A);
   Quotient = wideConstant(0, A.count);
   Remainder = A;
-  for (unsigned Shift = All >= Width ? All - Width + 1 : 0; Shift-- > 0;) {
-    Wide Part = wideShift(SF_OP_SHL, By, constant(Shift));
-    Operand Fits = logicalNot(wideLess(Remainder, Part, false));
-    Remainder = wideChoose(Fits, wideSubtract(Remainder, Part), Remainder);
-    Operand Bit = binary(SF_OP_SHL, 64, zext(Fits, 1, 64), constant(Shift % 64));
+  if (All < Width)
+    return;
+  const unsigned Steps = All - Width + 1;
+  Wide Larger = wideZext(A, 64 * A.count, A.count + 1), Divisor = By;
+  Divisor.words[By.count] = constant(0);
+  Remainders R(wideShift(SF_OP_LSHR, Larger, constant(Steps)), Divisor, Width);
+  unsigned Have = 0; // bits of the quotient's present word
+  for (unsigned Shift = Steps; Shift-- > 0;) {
+    Operand Bit = extract(A.words[Shift / 64], 64, Shift % 64, 1);
+    Operand Fits = R.step(Bit);
     Operand &Word = Quotient.words[Shift / 64];
-    Word = binary(SF_OP_OR, 64, Word, Bit);
+    Word = Have ? concat(Word, Have, Fits, 1) : Fits;
+    ++Have;
+    if (Shift % 64 == 0) {
+      Word = zext(Word, Have, 64);
+      Have = 0;
+    }
   }
+  Remainder = wideConstant(0, A.count);
+  R.give(Remainder);
 }
 
 } // namespace

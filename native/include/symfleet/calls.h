@@ -49,6 +49,7 @@ struct sf_tls {
   uint32_t va_first, va_count; /* label slots of the variadic arguments */
   uint64_t va_classes;
   uint64_t byvals[SF_CALL_BYVALS]; /* where the caller has them */
+  const void *tail_from, *tail_to; /* who ended by the tail call of whom */
 };
 #define SF_TLS_ARG_TOKEN 0
 #define SF_TLS_RET_TOKEN 8

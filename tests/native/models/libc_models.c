@@ -203,12 +203,15 @@ CHARACTER(isxdigit)
   CASE(name) {                                                                                     \
     type x;                                                                                        \
     memcpy(&x, w->text, sizeof x);                                                                 \
-    see(w, f(x));                                                                                  \
+    see(w, (uint64_t)f(x));                                                                                  \
   }
 ORDER(htonl, uint32_t)
 ORDER(ntohl, uint32_t)
 ORDER(htons, uint16_t)
 ORDER(ntohs, uint16_t)
+ORDER(ffs, int)
+ORDER(ffsl, long)
+ORDER(ffsll, long long)
 
 /* ---- Descriptors */
 static int input_fd(struct world *w) { /* sometimes not one at all */
