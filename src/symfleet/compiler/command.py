@@ -28,6 +28,8 @@ _WITH_VALUE = frozenset(
 )
 _COMPILE_ONLY = frozenset({"-c", "-S"})
 _NO_CODE = frozenset({"-E", "-M", "-MM", "-fsyntax-only", "--analyze"})
+# Sanitizers that want the part of the address space where the labels of memory are.
+_OTHER_SHADOWS = ("thread", "memory", "dataflow", "hwaddress")
 _QUESTIONS = ("-print-", "--print-", "-dump", "--help", "-help", "--version", "--target-help")
 _SOURCES = (
     *(".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".ii", ".m", ".mm", ".M"),
@@ -59,8 +61,12 @@ class Request:
     forbids_undefined: bool
     has_debug_option: bool
     linker: str
+    is_static: bool
+    """Linked without shared objects: nobody could look the runtime up in the program."""
     narrow_target: str
     """An option that asks for a target other than 64-bit, or empty."""
+    other_shadow: str
+    """An option that asks for a sanitizer whose memory map leaves no room for ours, or empty."""
 
 
 def expand(arguments: Sequence[str], read: ReadText) -> list[str]:
@@ -127,8 +133,10 @@ class _Seen:
     lto: bool = False
     debug: bool = False
     language: str = ""
+    static: bool = False
     linker: str = ""
     narrow: str = ""
+    sanitizers: set[str] = field(default_factory=set)
 
     def option_with_value(self, option: str, value: str) -> None:
         if option == "-x":
@@ -157,11 +165,20 @@ class _Seen:
             self.linker = option.partition("=")[2]
         elif option.startswith("-x"):
             self.language = option[2:]
+        self._sanitizer(option)
+        self.static |= option in ("-static", "--static", "-static-pie")
         self.question |= option.startswith(_QUESTIONS)
         self.inputs |= option.startswith("-l")
         self.shared |= option in ("-shared", "--shared")
         self.lto |= option.startswith("-flto")
         self.debug |= option.startswith("-g")
+
+    def _sanitizer(self, option: str) -> None:
+        name, _, values = option.partition("=")
+        if name == "-fsanitize":
+            self.sanitizers |= set(values.split(","))
+        elif name == "-fno-sanitize":
+            self.sanitizers -= set(values.split(",")) if values != "all" else self.sanitizers
 
 
 def understand(arguments: Sequence[str]) -> Request:
@@ -187,7 +204,9 @@ def understand(arguments: Sequence[str]) -> Request:
         forbids_undefined="--no-undefined" in seen.linker_words or "defs" in seen.linker_words,
         has_debug_option=seen.debug,
         linker=seen.linker,
+        is_static=seen.static,
         narrow_target=seen.narrow,
+        other_shadow=next((f"-fsanitize={n}" for n in _OTHER_SHADOWS if n in seen.sanitizers), ""),
     )
 
 
@@ -218,11 +237,12 @@ def additions(request: Request, toolchain: Toolchain) -> list[str]:
     if request.links_program:
         for word in ("--whole-archive", toolchain.runtime, "--no-whole-archive"):
             added += ["-Xlinker", word]
-        # Shared objects of the program find the one runtime in the executable.
+        # Shared objects of the program find the one runtime in the executable. A static one has
+        # none, and what starts it could not relocate thread-local data that is exported.
         export = (
             "--export-dynamic" if request.linker == "gold" else "--export-dynamic-symbol=__sf_*"
         )
-        added += ["-Xlinker", export]
+        added += [] if request.is_static else ["-Xlinker", export]
     if request.links_shared and request.forbids_undefined:
         added += ["-Xlinker", "-z", "-Xlinker", "undefs"]
     if not added:

@@ -7,9 +7,7 @@ typedef uint32_t step(uint32_t);
 
 static NOINLINE uint32_t last(uint32_t x) { return x ^ 0xff; }
 static step *volatile second_step = last;
-static NOINLINE uint32_t second(uint32_t x) {
-  __attribute__((musttail)) return second_step(x + 1);
-}
+static NOINLINE uint32_t second(uint32_t x) { __attribute__((musttail)) return second_step(x + 1); }
 static NOINLINE uint32_t first(uint32_t x) {
   if (x == 7)
     return 3;

@@ -9,8 +9,8 @@ int main(void) {
   uint8_t d[16] = {0};
   take(d, sizeof d);
   __m128i x = _mm_loadu_si128((const __m128i *)d);
-  __m128i found = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('<')),
-                               _mm_cmpeq_epi8(x, _mm_set1_epi8('>')));
+  __m128i found =
+      _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('<')), _mm_cmpeq_epi8(x, _mm_set1_epi8('>')));
   int mask = _mm_movemask_epi8(found);
   if (mask) {
     int at = __builtin_ctz((unsigned)mask);
