@@ -207,6 +207,36 @@ void tryEnds(Operand Address, unsigned Bytes, Object O, Place At) {
   tryAddress(Address, High, S, {At.site, 7});
 }
 
+// The distinct values of a pointer that was read from a table or an array, or
+// of a field behind it.
+void tryTargets(Operand Target, Place At) {
+  sf_row R = row(Target.label);
+  uint64_t Values[256], Field = 0;
+  unsigned Count = 0, Tried = 0;
+  if (R.op == SF_OP_ADD && (!R.a || !R.b)) {
+    Field = R.k;
+    R = row(R.a ? R.a : R.b);
+  }
+  if (R.op == SF_OP_ARRAY && R.bits == 64) {
+    for (; Count < 256 && Count < R.k; ++Count) {
+      memcpy(&Values[Count], G.blobs + R.c + 8 * Count, 8);
+      Values[Count] += Field;
+    }
+  } else if (evaluateForEachByte(Target.label, Values)) {
+    Count = 256;
+  }
+  for (unsigned I = 0; I < Count && Tried < TargetsMax; ++I) {
+    bool Seen = Values[I] == Target.value;
+    for (unsigned J = 0; J < I && !Seen; ++J)
+      Seen = Values[J] == Values[I];
+    if (Seen)
+      continue;
+    recordGoal(compare(SF_OP_EQ, 64, Target, constant(Values[I])),
+               {At.site, (uint16_t)(8 + Tried)});
+    ++Tried;
+  }
+}
+
 } // namespace
 
 Operand readAt(Operand Address, unsigned Bytes, uint64_t Value, Object Hint, Place At) {
@@ -218,6 +248,7 @@ Operand readAt(Operand Address, unsigned Bytes, uint64_t Value, Object Hint, Pla
         readArray(Address, Bytes, Value, O, At, Out))
       return Out;
     tryEnds(Address, Bytes, O, At);
+    tryTargets(Address, At);
     concretise(Address, At);
   }
   return loadOperand(Address.value, Bytes, Value);
@@ -235,26 +266,7 @@ void writeAt(Operand Address, unsigned Bytes, Object Hint, Place At) {
 void jumpTo(Operand Target, Place At) {
   if (!Target.label || meta(Target.label).flags & RowFact)
     return;
-  const sf_row R = row(Target.label);
-  uint64_t Values[256];
-  unsigned Count = 0;
-  if (R.op == SF_OP_ARRAY && R.bits == 64) {
-    for (; Count < 256 && Count < R.k; ++Count)
-      memcpy(&Values[Count], G.blobs + R.c + 8 * Count, 8);
-  } else if (evaluateForEachByte(Target.label, Values)) {
-    Count = 256;
-  }
-  unsigned Tried = 0;
-  for (unsigned I = 0; I < Count && Tried < TargetsMax; ++I) {
-    bool Seen = Values[I] == Target.value;
-    for (unsigned J = 0; J < I && !Seen; ++J)
-      Seen = Values[J] == Values[I];
-    if (Seen)
-      continue;
-    recordGoal(compare(SF_OP_EQ, 64, Target, constant(Values[I])),
-               {At.site, (uint16_t)(8 + Tried)});
-    ++Tried;
-  }
+  tryTargets(Target, At);
   concretise(Target, At);
 }
 
