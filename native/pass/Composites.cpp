@@ -70,7 +70,7 @@ void OperationEmitter::lose(Builder &B, Instruction &I) {
         Any = B.CreateOr(Any, Each.label);
         Lost.push_back(Each);
       }
-  RT.call(B, "unmodelled", RT.Void, {Any});
+  RT.call(B, "unmodelled", RT.Void, {Any, RT.lostPlace(I)});
   Constant *Site = nextSite();
   for (const Term &Each : Lost)
     RT.call(B, "fact", RT.Void, {Each.label, Each.value, Site});

@@ -244,7 +244,7 @@ void Instrumenter::noteLost(Instruction &I) {
     Line = At.getLine();
     File = At->getFilename().str();
   }
-  RT.Lost.push_back({What, File, F.getName().str(), Line});
+  RT.noteLost(I, {What, File, F.getName().str(), Line});
 }
 
 // Nothing may stand behind a call that must be a tail call: its result is the

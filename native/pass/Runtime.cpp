@@ -85,6 +85,25 @@ Constant *Runtime::tlsField(uint64_t Offset, Type *FieldType) {
   return ConstantExpr::getBitCast(At, PointerType::get(FieldType, 0));
 }
 
+static Constant *textOf(Runtime &RT, StringRef Text) {
+  Constant *Bytes = ConstantDataArray::getString(RT.C, Text);
+  auto *Place = new GlobalVariable(RT.M, Bytes->getType(), true, GlobalValue::PrivateLinkage, Bytes,
+                                   "__sf_lost");
+  return ConstantExpr::getBitCast(Place, RT.BytePtr);
+}
+
+void Runtime::noteLost(const Instruction &I, LostOperation Operation) {
+  std::string Text = Operation.what + " " + Operation.file + ":" + std::to_string(Operation.line) +
+                     " " + Operation.function;
+  LostPlaces[&I] = textOf(*this, Text);
+  Lost.push_back(std::move(Operation));
+}
+
+Constant *Runtime::lostPlace(const Instruction &I) {
+  Constant *&Place = LostPlaces[&I];
+  return Place ? Place : Place = textOf(*this, "");
+}
+
 void Runtime::finish() {
   emitRegistration();
   emitNotes();

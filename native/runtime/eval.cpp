@@ -116,6 +116,7 @@ uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B,
     return divideDouble(Op, Bits, A, B, C);
   case SF_OP_CONST:
   case SF_OP_INPUT:
+  case SF_OP_LENGTH:
   case SF_OP_TABLE:
   case SF_OP_ARRAY:
   case SF_OP_INVALID:

@@ -40,6 +40,8 @@ public:
   }
 
   Place at(uint64_t Ordinal) const { return {site, (uint16_t)(Ordinal + 1)}; }
+  // Where the input ends, rather than what is in it, decides.
+  Place atEnd(bool Behind = false) const { return {site, (uint16_t)(0xfffe + Behind)}; }
 
   uint64_t site;
 

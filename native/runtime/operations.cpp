@@ -260,9 +260,26 @@ SF_API void __sf_fact(Label L, uint64_t Value, uint64_t Site) {
     recordFact(operand(L, Value), {Site, 0});
 }
 
-SF_API void __sf_unmodelled(Label L) {
-  if (L && G.header)
-    __atomic_fetch_add(&G.header->unmodelled, 1, __ATOMIC_RELAXED);
+// Where: a constant of the module, so equal for each visit of the place.
+SF_API void __sf_unmodelled(Label L, const char *Where) {
+  if (!L || !G.recording)
+    return;
+  __atomic_fetch_add(&G.header->unmodelled, 1, __ATOMIC_RELAXED);
+  static const char *Met[SF_LOSSES_MAX];
+  TableLock Lock;
+  uint64_t Count = Lock ? G.header->losses_len : SF_LOSSES_MAX;
+  for (uint64_t I = 0; I < Count && I < SF_LOSSES_MAX; ++I)
+    if (Met[I] == Where) {
+      ++G.header->losses[I].count;
+      return;
+    }
+  if (Count >= SF_LOSSES_MAX)
+    return;
+  Met[Count] = Where;
+  sf_loss &Loss = G.header->losses[Count];
+  strncpy(Loss.where, Where, sizeof(Loss.where) - 1);
+  Loss.count = 1;
+  G.header->losses_len = Count + 1;
 }
 
 // ---- Calls

@@ -30,19 +30,21 @@ COVER, RECORD = 0, 1
 ROW = struct.Struct("<BBHIIIQ")
 EVENT = struct.Struct("<BBHIQQ")
 LAYOUT = struct.Struct("<II9Q")  # magic, version, total size, four (offset, capacity)
-SELECTION = struct.Struct("<IIQQQ")  # flags, input kind, device, inode, pinned time
-COUNTERS = struct.Struct("<11Q")  # next_row .. opens_len
+SELECTION = struct.Struct("<IIQQQQ")  # flags, input kind, device, inode, size, pinned time
+COUNTERS = struct.Struct("<12Q")  # next_row .. opens_len
 OPENS_BYTES = 4096
+LOSSES_BYTES = 8 + 64 * 128
 PIN_TIME, PIN_PID, PIN_RANDOM = 1, 2, 4
 DEADLINE_S = 30.0
 
-CONST, INPUT = 1, 2
+CONST, INPUT, LENGTH = 1, 2, 3
 UDIVW, UREMW = 98, 99
 ITE, ZEXT, SEXT, EXTRACT, CONCAT = 36, 32, 33, 34, 35
 BRANCH, GOAL, FACT, EOF = 1, 2, 3, 4
 NAMES = {
     1: "const",
     2: "input",
+    3: "length",
     8: "add",
     9: "sub",
     10: "mul",
@@ -218,6 +220,8 @@ def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -
             return row.k
         case 2:  # INPUT
             return int.from_bytes(data[row.k : row.k + size].ljust(size, b"\0"), "little")
+        case 3:  # LENGTH
+            return len(data)
         case 33:  # SEXT
             return signed(a, recording.rows[row.a].bits) & mask
         case 34:  # EXTRACT
@@ -298,6 +302,8 @@ def show(recording: Recording, label: int, depth: int = 6) -> str:
         return hex(row.k)
     if row.op == INPUT:
         return f"in[{row.k}:{row.k + row.bits // 8}]"
+    if row.op == LENGTH:
+        return "length"
     if depth == 0:
         return f"#{label}"
     operands = [row.a, row.b] if _is_binary(row.op) else []
@@ -329,7 +335,8 @@ class Target:
         self._input = input_path
         self._flags = flags
         sizes = [(rows, ROW.size), (events, EVENT.size), (blobs, 1), (edges, 1)]
-        offset = -(-(LAYOUT.size + SELECTION.size + COUNTERS.size + OPENS_BYTES) // 4096) * 4096
+        header = LAYOUT.size + SELECTION.size + COUNTERS.size + OPENS_BYTES + LOSSES_BYTES
+        offset = -(-header // 4096) * 4096
         layout: list[int] = []
         for capacity, size in sizes:
             layout += [offset, capacity]
@@ -341,10 +348,12 @@ class Target:
         LAYOUT.pack_into(self._table, 0, TABLE_MAGIC, ABI_VERSION, offset, *layout)
         command_read, self._command_fd = os.pipe()
         self._status_fd, status_write = os.pipe()
-        passed = (command_read, status_write, self._table_fd)
+        input_path.touch()
+        input_fd = os.open(input_path, os.O_RDONLY)
+        self._describe_input()
+        passed = (command_read, status_write, self._table_fd, input_fd)
         channel = ",".join(str(each) for each in passed)
         arguments = [str(input_path) if each == "@@" else each for each in command]
-        input_path.touch()
         with input_path.open("rb") as standard_input:
             self._process = subprocess.Popen(
                 arguments,
@@ -356,6 +365,7 @@ class Target:
             )
         os.close(command_read)
         os.close(status_write)
+        os.close(input_fd)
         hello = self._receive(24)
         magic, version, self.edges, _flags, self.build_id = struct.unpack("<IIIIQ", hello)
         assert (magic, version) == (HELLO_MAGIC, ABI_VERSION)
@@ -401,18 +411,19 @@ class Target:
     def _reset(self) -> None:
         rows_off, _, events_off, _, _, _, edges_off, edges_cap = self._layout
         counters = self._counters()
-        selection = LAYOUT.size
         for offset, size in (
             (rows_off, (counters[0] + 1) * ROW.size),
             (events_off, counters[1] * EVENT.size),
             (edges_off, min(edges_cap, self.edges)),
         ):
             self._table[offset : offset + size] = bytes(size)
+        self._describe_input()
+        COUNTERS.pack_into(self._table, LAYOUT.size + SELECTION.size, 1, *[0] * 11)
+
+    def _describe_input(self) -> None:
         status = self._input.stat()
-        SELECTION.pack_into(
-            self._table, selection, self._flags, 1, status.st_dev, status.st_ino, 1_000_000_000
-        )
-        COUNTERS.pack_into(self._table, selection + SELECTION.size, 1, *[0] * 10)
+        identity = (status.st_dev, status.st_ino, status.st_size)
+        SELECTION.pack_into(self._table, LAYOUT.size, self._flags, 1, *identity, 1_000_000_000)
 
     def _counters(self) -> tuple[int, ...]:
         return COUNTERS.unpack_from(self._table, LAYOUT.size + SELECTION.size)
@@ -421,7 +432,7 @@ class Target:
         rows_off, _, events_off, _, blobs_off, _, edges_off, _ = self._layout
         counters = self._counters()
         next_row, next_event, next_blob, degraded, lost_rows, lost_events = counters[:6]
-        unmodelled, symbolic, opens, _progress, opens_len = counters[6:]
+        unmodelled, symbolic, opens, _progress, _position, opens_len = counters[6:]
         opens_off = LAYOUT.size + SELECTION.size + COUNTERS.size
         names = self._table[opens_off : opens_off + opens_len].split(b"\0")[:-1]
         rows = self._table[rows_off : rows_off + next_row * ROW.size]

@@ -176,9 +176,10 @@ Hello parseHello(const Message &message) {
   if (hello.target.argv.empty())
     throw ProtocolError("argv is empty");
   std::string mode = take<std::string>(message, "input_mode");
-  if (mode != "file" && mode != "stdin")
-    throw ProtocolError("input_mode is neither file nor stdin");
-  hello.target.stdinInput = mode == "stdin";
+  std::optional<InputWay> way = inputWayOf(mode);
+  if (!way)
+    throw ProtocolError("input_mode is none of file, stdin, socket, listener, argv");
+  hello.target.way = *way;
   hello.target.workFolder = take<std::string>(message, "work_dir");
   std::string keep = take<std::string>(message, "keep");
   if (keep != "novel" && keep != "all")

@@ -16,6 +16,8 @@ Search::Search(const Trace &recorded, const RunRequest &wanted, const Limits &bo
   for (const sf_event &event : trace.events)
     if (event.kind == SF_EV_BRANCH)
       ++branches[event.site];
+  if (trace.lengthBound)
+    bench.path.add({trace.lengthBound, 1});
 }
 
 void Search::run() {
@@ -106,6 +108,8 @@ void Search::attempt(const sf_event &event) {
   Solution solution = ladder.solve(query, bench, keep == Keep::Novel || hasFact);
   if (solution.verdict == Verdict::Unsat)
     widen(query, event, solution);
+  if (solution.verdict == Verdict::Sat && solution.assignment)
+    stayNear(query, *solution.assignment);
   done.solverUs += monotonicUs() - from;
   count(solution);
   if (keep == Keep::Novel && solution.verdict == Verdict::Sat)
@@ -114,8 +118,65 @@ void Search::attempt(const sf_event &event) {
     policy.remember(key, {nullptr, solution.assignment.value_or(Assignment{})});
   if (keep == Keep::Novel && solution.verdict == Verdict::Timeout && !solution.byTime)
     policy.rememberTimeout(key, limits.solverRlimit);
-  if (solution.assignment)
-    submit(apply(*solution.assignment), solution.how, event);
+  if (!solution.assignment)
+    return;
+  submit(apply(*solution.assignment), solution.how, event);
+  if (solution.verdict == Verdict::Sat)
+    grow(query, *solution.assignment, event);
+}
+
+/// The length that an assignment wants; the input's own if it says nothing of it.
+uint32_t Search::lengthIn(const Assignment &assignment) const {
+  uint32_t wanted = trace.length;
+  for (const ByteChange &change : assignment)
+    if (change.offset >= trace.length) {
+      unsigned shift = 8 * (change.offset - trace.length);
+      wanted = (wanted & ~(0xffu << shift)) | uint32_t(change.value) << shift;
+    }
+  return wanted;
+}
+
+Assignment Search::withLength(const Assignment &assignment, uint32_t wanted) const {
+  Assignment changed;
+  for (const ByteChange &change : assignment)
+    if (change.offset < trace.length)
+      changed.push_back(change);
+  for (uint32_t i = 0; i < Trace::LengthBytes; ++i)
+    changed.push_back({trace.length + i, uint8_t(wanted >> (8 * i))});
+  return changed;
+}
+
+/// Solvers take any length that fits. Take one near the input's, if one fits too.
+void Search::stayNear(const Query &query, Assignment &assignment) {
+  const uint32_t wanted = lengthIn(assignment);
+  const bool longer = wanted > trace.length;
+  const uint32_t far = longer ? wanted - trace.length : trace.length - wanted;
+  for (uint32_t near = 1; near < far; near *= 2) {
+    Assignment nearer = withLength(assignment, longer ? trace.length + near : trace.length - near);
+    if (bench.accepts(query, nearer)) {
+      assignment = std::move(nearer);
+      return;
+    }
+    if (near > far / 2)
+      return;
+  }
+}
+
+/// One byte more is seldom what a program waits for that reads until the end:
+/// where the input may be longer, a much longer one is tried too.
+void Search::grow(const Query &query, const Assignment &assignment, const sf_event &event) {
+  const uint32_t wanted = lengthIn(assignment);
+  const uint64_t grown =
+      std::min<uint64_t>({std::max<uint64_t>(2 * uint64_t(trace.length), GrownMin),
+                          trace.length + GrowthMax, limits.inputBytes});
+  if (wanted <= trace.length || grown <= wanted || resizes >= ResizesMax || limitReached())
+    return;
+  Assignment longer = withLength(assignment, uint32_t(grown));
+  if (!bench.accepts(query, longer))
+    return;
+  ++resizes;
+  ++done.how.resize;
+  submit(apply(longer), "resize", event);
 }
 
 /// A refutation that rests on how often loops turned on this path: a text was
@@ -183,7 +244,6 @@ void Search::count(const Solution &solution) {
 /// Give the target the bytes that it asked for past the end. Not with `all`:
 /// a program that reads until the end of file would never be exhausted.
 void Search::extend(const sf_event &event) {
-  constexpr uint64_t GrowthMax = 4096;
   uint64_t size = request.input.size();
   if (keep == Keep::All || resizes >= ResizesMax || event.value <= size || limitReached())
     return;
@@ -200,7 +260,11 @@ void Search::extend(const sf_event &event) {
 std::vector<uint8_t> Search::apply(const Assignment &assignment) const {
   std::vector<uint8_t> bytes = request.input;
   for (const ByteChange &change : assignment)
-    bytes[change.offset] = change.value;
+    if (change.offset < trace.length)
+      bytes[change.offset] = change.value;
+  // A solution without its path may ask for any length.
+  bytes.resize(std::min<uint64_t>(lengthIn(assignment),
+                                  std::max<uint64_t>(limits.inputBytes, trace.length)));
   return bytes;
 }
 

@@ -45,6 +45,8 @@ public:
 
 private:
   static constexpr unsigned ResizesMax = 4;
+  static constexpr uint64_t GrowthMax = 4096; // bytes, at once
+  static constexpr uint64_t GrownMin = 16;
 
   bool consider(const sf_event &event);
   bool admitted(uint64_t context);
@@ -56,6 +58,10 @@ private:
   bool attemptKnown(const sf_event &event, const Query &query, uint64_t key);
   void count(const Solution &solution);
   void extend(const sf_event &event);
+  uint32_t lengthIn(const Assignment &assignment) const;
+  Assignment withLength(const Assignment &assignment, uint32_t wanted) const;
+  void stayNear(const Query &query, Assignment &assignment);
+  void grow(const Query &query, const Assignment &assignment, const sf_event &event);
   std::vector<uint8_t> apply(const Assignment &assignment) const;
   void submit(std::vector<uint8_t> bytes, const char *how, const sf_event &event);
   Lead leadTo(const Child &child, const sf_event &event) const;

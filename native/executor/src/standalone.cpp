@@ -59,6 +59,18 @@ Message readable(Message message) {
   return message;
 }
 
+/// With what is not on the wire.
+Message inFull(const Done &done) {
+  Message message = encode(done);
+  Message losses = Message::array();
+  for (const Loss &loss : done.losses)
+    losses.push_back({{"where", loss.where}, {"count", loss.count}});
+  message["symbolic_bytes"] = done.symbolicBytes;
+  message["files"] = done.files;
+  message["losses"] = losses;
+  return message;
+}
+
 void printJson(const Message &message) {
   std::puts(message.dump(-1, ' ', false, Message::error_handler_t::replace).c_str());
 }
@@ -141,6 +153,9 @@ void summarise(const std::string &input, const Done &done) {
                  done.reason);
   for (const std::string &path : done.opened)
     std::fprintf(stderr, "  it opened: %s\n", path.c_str());
+  for (const Loss &loss : done.losses)
+    std::fprintf(stderr, "  made concrete %llu times: %s\n",
+                 static_cast<unsigned long long>(loss.count), loss.where.c_str());
 }
 
 } // namespace
@@ -162,7 +177,7 @@ int runStandalone(StandaloneOptions options) {
     request.input = readInput(options.inputs[i], options.limits.inputBytes);
     Done done = explorer.explore(request, reporter);
     if (options.json)
-      printJson(readable(encode(done)));
+      printJson(readable(inFull(done)));
     std::fflush(stdout);
     summarise(options.inputs[i], done);
   }

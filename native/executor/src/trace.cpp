@@ -2,13 +2,17 @@
 #include "mix.h"
 #include "semantics.h"
 
+#include <algorithm>
+
 namespace sf {
 
-Trace::Trace(RawTable table, std::vector<uint8_t> recordedInput)
-    : rows(std::move(table.rows)), input(std::move(recordedInput)), blobs(std::move(table.blobs)) {
+Trace::Trace(RawTable table, std::vector<uint8_t> recordedInput, uint64_t lengthMax)
+    : rows(std::move(table.rows)), input(std::move(recordedInput)), length(uint32_t(input.size())),
+      blobs(std::move(table.blobs)) {
   if (rows.empty())
     rows.push_back({});
   rows[0] = {};
+  makeLengthSolvable(lengthMax);
   seed.resize(rows.size());
   hash.resize(rows.size());
   bytes.resize(rows.size());
@@ -24,6 +28,28 @@ Trace::Trace(RawTable table, std::vector<uint8_t> recordedInput)
   for (const sf_event &event : table.events)
     if (admits(event))
       events.push_back(event);
+}
+
+/// Turn the length into bytes behind the input, and bound it.
+void Trace::makeLengthSolvable(uint64_t lengthMax) {
+  const size_t recorded = rows.size();
+  uint32_t first = 0;
+  for (uint32_t i = 1; i < recorded; ++i) {
+    sf_row &row = rows[i];
+    if (row.op != SF_OP_LENGTH)
+      continue;
+    bool valid = row.bits == LengthBytes * 8;
+    row = {valid ? uint8_t(SF_OP_INPUT) : uint8_t(SF_OP_INVALID), row.bits, 0, 0, 0, 0, length};
+    if (valid && !first)
+      first = i;
+  }
+  if (!first)
+    return;
+  for (uint32_t i = 0; i < LengthBytes; ++i)
+    input.push_back(uint8_t(length >> (8 * i)));
+  const uint64_t most = std::clamp<uint64_t>(lengthMax, length, UINT32_MAX);
+  lengthBound = uint32_t(recorded);
+  rows.push_back({SF_OP_ULE, 1, LengthBytes * 8, first, 0, 0, most});
 }
 
 bool Trace::normaliseBinary(uint32_t index) {
@@ -59,7 +85,8 @@ bool Trace::normalise(uint32_t index) {
     row.k &= lowBits(bits);
     return true;
   case SF_OP_INPUT:
-    return bits % 8 == 0 && row.k < input.size() && bits / 8 <= input.size() - row.k;
+    return bits % 8 == 0 && row.k < input.size() && bits / 8 <= input.size() - row.k &&
+           (row.k >= length || bits / 8 <= length - row.k);
   case SF_OP_ZEXT:
   case SF_OP_SEXT:
     row.aux = uint16_t(a);

@@ -26,8 +26,9 @@ struct RawTable {
 
 class Trace {
 public:
-  /// Check and annotate `table`, recorded on `input`.
-  Trace(RawTable table, std::vector<uint8_t> input);
+  /// Check and annotate `table`, recorded on `input`. No input may be longer than
+  /// `lengthMax`.
+  Trace(RawTable table, std::vector<uint8_t> input, uint64_t lengthMax = UINT32_MAX);
 
   /// Valid rows. Invalid ones have op SF_OP_INVALID and are no operand of a
   /// valid one. Constants are masked, unused operands are 0, and `aux` is as
@@ -36,7 +37,14 @@ public:
   /// Valid events in the order of the path; labels name valid rows that depend
   /// on the input, except in SF_EV_EOF.
   std::vector<sf_event> events;
+  /// The bytes of the input. Where the recording speaks of its length, that number
+  /// follows in LengthBytes more bytes, so that it is solved as all others are.
   std::vector<uint8_t> input;
+  static constexpr uint32_t LengthBytes = 4;
+  /// How many of them are the input's own.
+  uint32_t length = 0;
+  /// Says that the length is at most `lengthMax`; 0 where nobody asks for it.
+  uint32_t lengthBound = 0;
 
   std::vector<uint64_t> seed;  // value of each row on the input
   std::vector<uint64_t> hash;  // structural, equal across executions
@@ -77,6 +85,7 @@ public:
   unsigned width(uint32_t label) const { return rows[label].bits; }
 
 private:
+  void makeLengthSolvable(uint64_t lengthMax);
   bool normalise(uint32_t index);
   bool normaliseBinary(uint32_t index);
   /// Width of an operand, or 0 when it is no valid row below `index`.

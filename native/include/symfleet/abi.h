@@ -5,10 +5,11 @@
  * Both sides check SF_ABI_VERSION in the handshake, so any change here bumps it.
  *
  * Theory of operation. The executor creates one memfd, fills in sf_header, and
- * starts the target with SYMFLEET_CHANNEL="command_fd,status_fd,table_fd" in
- * its environment. The runtime maps the table, finishes the constructors of the
- * program and then serves forks: one sf_command in, one sf_started and one
- * sf_finished out for each execution. A child that dies at any instruction
+ * starts the target with SYMFLEET_CHANNEL="command_fd,status_fd,table_fd,input_fd"
+ * in its environment; input_fd is the input file, open for reading. The runtime
+ * maps the table, lets the constructors of the program run until one of them
+ * touches the input or all are done, and then serves forks: one sf_command in,
+ * one sf_started and one sf_finished out for each execution. A child that dies at any instruction
  * leaves a table that can be read: rows and events whose op or kind is still 0
  * were reserved but never written and are skipped.
  *
@@ -34,12 +35,20 @@ enum sf_mode {
   SF_MODE_RECORD = 1, /* rows and events are written */
 };
 
-/* Which bytes are symbolic: those read from the file with this identity, at
- * whatever descriptor or stream it is opened (standard input included). */
+/* How the input comes to the target, and so which bytes are symbolic. */
 enum sf_input_kind {
   SF_INPUT_NONE = 0,
-  SF_INPUT_FILE = 1, /* matched by (input_dev, input_ino) */
+  /* Bytes read from the file with the identity (input_dev, input_ino), at
+   * whatever descriptor or stream it is opened (standard input included). */
+  SF_INPUT_FILE = 1,
+  /* Standard input is a connected stream socket; the runtime is the peer. */
+  SF_INPUT_SOCKET = 2,
+  /* Standard input is a listening socket with one connection to accept. */
+  SF_INPUT_LISTENER = 3,
+  /* SF_ARGUMENT_MARK in an argument stands for the input up to its first zero. */
+  SF_INPUT_ARGV = 4,
 };
+#define SF_ARGUMENT_MARK "@@"
 
 enum sf_header_flags {
   SF_PIN_TIME = 1u << 0,   /* time, clock_gettime, gettimeofday: pinned_time_s */
@@ -54,6 +63,13 @@ enum sf_degraded {
 };
 
 #define SF_OPENS_BYTES 4096u
+#define SF_LOSSES_MAX 64u
+
+/* A place where something that depends on the input was made concrete. */
+struct sf_loss {
+  uint64_t count;
+  char where[120]; /* "fadd file.c:12 function", zero-terminated */
+};
 
 /* The first page(s) of the table. Offsets are in bytes from the table's start,
  * caps are in elements (bytes for blobs and edges). */
@@ -66,9 +82,10 @@ struct sf_header {
   uint64_t edges_off, edges_cap;   /* uint8_t[edges_cap] saturating counters */
 
   /* Written by the executor before each command. */
-  uint32_t flags;      /* enum sf_header_flags */
-  uint32_t input_kind; /* enum sf_input_kind */
-  uint64_t input_dev, input_ino;
+  uint32_t flags;                /* enum sf_header_flags */
+  uint32_t input_kind;           /* enum sf_input_kind */
+  uint64_t input_dev, input_ino; /* of the file; the target puts its socket here */
+  uint64_t input_size;           /* in bytes */
   uint64_t pinned_time_s;
 
   /* Written by the target. The executor resets them before each command
@@ -81,8 +98,11 @@ struct sf_header {
   uint64_t symbolic_bytes;    /* distinct or repeated symbolic bytes delivered */
   uint64_t input_opens;       /* times the input was opened (stdin counts once) */
   uint64_t progress;          /* grows while the target makes progress */
+  uint64_t input_position;    /* bytes that were taken from a socket */
   uint64_t opens_len;         /* bytes used in opens */
   char opens[SF_OPENS_BYTES]; /* paths that were opened, NUL-separated */
+  uint64_t losses_len;        /* used entries of losses; the first ones met */
+  struct sf_loss losses[SF_LOSSES_MAX];
 };
 
 /* A label is the index of a row; label 0 means "concrete".
@@ -96,6 +116,10 @@ enum sf_op {
   SF_OP_INVALID = 0,
   SF_OP_CONST = 1, /* k */
   SF_OP_INPUT = 2, /* bits/8 input bytes from offset k; byte k is the lowest */
+  /* How many bytes the input has; bits is 32. Not one of its bytes: an input
+   * with another value here has another length, and as many bytes are the same
+   * as there are in both. */
+  SF_OP_LENGTH = 3,
 
   SF_OP_ADD = 8,
   SF_OP_SUB = 9,

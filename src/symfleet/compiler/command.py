@@ -45,6 +45,8 @@ class Toolchain:
     major: int
     plugin: str
     runtime: str
+    harness: str
+    """Holds the main of programs that have LLVMFuzzerTestOneInput instead of one."""
     headers: str
     """Found before the C++ library's own."""
 
@@ -58,6 +60,7 @@ class Request:
     links_program: bool
     links_shared: bool
     wants_lto: bool
+    wants_fuzzer: bool
     forbids_undefined: bool
     has_debug_option: bool
     linker: str
@@ -131,6 +134,7 @@ class _Seen:
     question: bool = False
     shared: bool = False
     lto: bool = False
+    fuzzer: bool = False
     debug: bool = False
     language: str = ""
     static: bool = False
@@ -172,6 +176,7 @@ class _Seen:
         self.shared |= option in ("-shared", "--shared")
         self.lto |= option.startswith("-flto")
         self.debug |= option.startswith("-g")
+        self.fuzzer |= option.startswith("-fsanitize=") and "fuzzer" in option
 
     def _sanitizer(self, option: str) -> None:
         name, _, values = option.partition("=")
@@ -201,6 +206,7 @@ def understand(arguments: Sequence[str]) -> Request:
         links_program=links and not seen.shared and not relocatable,
         links_shared=links and seen.shared,
         wants_lto=seen.lto,
+        wants_fuzzer=seen.fuzzer,
         forbids_undefined="--no-undefined" in seen.linker_words or "defs" in seen.linker_words,
         has_debug_option=seen.debug,
         linker=seen.linker,
@@ -234,8 +240,11 @@ def additions(request: Request, toolchain: Toolchain) -> list[str]:
             added.append("-gline-tables-only")  # names the places of what is not modelled
     if request.wants_lto:
         added.append("-fno-lto")
+    if request.wants_fuzzer:  # its engine and counters; the harness's main is ours
+        added.append("-fno-sanitize=fuzzer,fuzzer-no-link")
     if request.links_program:
-        for word in ("--whole-archive", toolchain.runtime, "--no-whole-archive"):
+        runtime = ("--whole-archive", toolchain.runtime, "--no-whole-archive")
+        for word in (*runtime, toolchain.harness):
             added += ["-Xlinker", word]
         # Shared objects of the program find the one runtime in the executable. A static one has
         # none, and what starts it could not relocate thread-local data that is exported.
