@@ -118,7 +118,9 @@ char *fillIn(const char *Argument, uint64_t Size) {
   memcpy(Filled, Argument, Before);
   memcpy(Filled + Before, InputCopy.bytes, Size);
   strcpy(Filled + Before + Size, Rest);
-  deliver(Filled + Before, 0, Size, Size);
+  // Where the argument ends with the input, another byte than zero makes it longer.
+  const uint64_t Labelled = Size + (*Rest == '\0');
+  deliver(Filled + Before, 0, Labelled, Labelled);
   return Filled;
 }
 

@@ -110,7 +110,7 @@ int told(int Result, const struct stat *Facts) {
   Operand Size = Lock ? inputLength() : constant(0);
   if (Size.label && Size.value == (uint64_t)Facts->st_size) {
     storeLabel((uint64_t)&Facts->st_size, sizeof(Facts->st_size), Size.label);
-    __atomic_fetch_add(&G.header->symbolic_bytes, 1, __ATOMIC_RELAXED);
+    noteLengthTold(Size);
   }
   return Result;
 }
@@ -170,8 +170,9 @@ off_t seekDescriptor(ModelCall &Call, int Fd, Operand Offset, int Whence) {
   Now.fromEnd = Whence == SEEK_END || (Whence == SEEK_CUR && Before.fromEnd);
   placeFd(Fd, At, Now.fromEnd);
   TableLock Lock;
-  if (Lock)
-    Call.returns(offsetOf(Now).label);
+  Operand Told = Lock ? offsetOf(Now) : constant(0);
+  noteLengthTold(Told);
+  Call.returns(Told.label);
   return At;
 }
 

@@ -38,6 +38,9 @@ struct Reading {
 
   // Bytes taken; Otherwise where the stream cannot tell.
   uint64_t taken(uint64_t Otherwise) const {
+    if (areSocketPositionsExact())
+      if (Position Now = positionOf(stream))
+        return Now.offset >= from.offset ? (uint64_t)(Now.offset - from.offset) : 0;
     if (isSocketInput())
       return Otherwise;
     KeepErrno Keep;
@@ -176,7 +179,9 @@ off_t tellModel(ModelCall &Call, FILE *Stream, off_t At) {
   TableLock Lock;
   if (!Now || !Lock || Now.offset != At)
     return At;
-  Call.returns(offsetOf(Now).label);
+  Operand Told = offsetOf(Now);
+  noteLengthTold(Told);
+  Call.returns(Told.label);
   return At;
 }
 

@@ -116,6 +116,8 @@ void servePeer(pid_t Run) {
   closeEnd(P.ours);
 }
 
+bool hasPeerSentAll() { return !P.left; }
+
 void takePeerAsInput() {
   if (P.theirs >= 0)
     dup2(P.theirs, 0);

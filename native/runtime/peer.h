@@ -24,6 +24,9 @@ void servePeer(pid_t Run);
 // In the execution: the program's end becomes standard input.
 void takePeerAsInput();
 
+// In the execution: the whole input was sent before it began.
+bool hasPeerSentAll();
+
 } // namespace sf
 
 #endif

@@ -1,9 +1,11 @@
 #include "position.h"
 
 #include "input.h"
+#include "peer.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace sf {
@@ -62,14 +64,36 @@ StreamState *enterStream(FILE *F, int64_t Offset) {
   return Free;
 }
 
+// How much of the input the kernel has given out, -1 where it cannot tell.
+int64_t takenFrom(int Fd) {
+  int Left = 0;
+  if (!areSocketPositionsExact() || ioctl(Fd, FIONREAD, &Left) != 0 || Left < 0)
+    return -1;
+  return (int64_t)sizeNow() - Left;
+}
+
+int64_t socketOffset(int Fd) {
+  int64_t Taken = takenFrom(Fd);
+  return Taken >= 0 ? Taken : (int64_t)G.header->input_position;
+}
+
 int64_t socketOffset(FILE *F) {
   if (hasPushedBack(F))
     return -1;
-  int64_t Taken = findStream(F) ? findStream(F)->taken : (int64_t)G.header->input_position;
+  int64_t Taken = takenFrom(fileno(F));
+  if (Taken < 0)
+    Taken = findStream(F) ? findStream(F)->taken : (int64_t)G.header->input_position;
   return Taken - buffered(F);
 }
 
 } // namespace
+
+bool areSocketPositionsExact() { return isSocketInput() && hasPeerSentAll(); }
+
+void noteLengthTold(Operand Length) {
+  if (Length.label)
+    __atomic_fetch_add(&G.header->symbolic_bytes, 1, __ATOMIC_RELAXED);
+}
 
 void forgetPositions() {
   memset(Descriptors, 0, sizeof(Descriptors));
@@ -85,7 +109,7 @@ Position positionOf(int Fd) {
   if (!isInputFd(Fd))
     return {};
   const int Saved = errno;
-  int64_t Offset = isSocketInput() ? (int64_t)G.header->input_position : lseek(Fd, 0, SEEK_CUR);
+  int64_t Offset = isSocketInput() ? socketOffset(Fd) : lseek(Fd, 0, SEEK_CUR);
   errno = Saved;
   if (Offset < 0 || (unsigned)Fd >= DescriptorsMax)
     return {Offset, Offset >= 0 && unexplained(Offset, false)};

@@ -35,6 +35,10 @@ Position positionOf(FILE *Stream);
 void advance(int Fd, Position From, uint64_t Got, uint64_t Wanted);
 void advance(FILE *Stream, Position From, uint64_t Got, uint64_t Wanted);
 
+// Positions in a socket are counted by what the models see, unless the kernel
+// knows them.
+bool areSocketPositionsExact();
+
 // It was put somewhere.
 void placeFd(int Fd, int64_t Offset, bool FromEnd);
 void placeStream(FILE *Stream, int64_t Offset, bool FromEnd);
@@ -54,6 +58,9 @@ Operand has(Position From, uint64_t Bytes);
 
 // The position itself, 64 bits.
 Operand offsetOf(Position At);
+
+// The program was told of the length, and so of the input.
+void noteLengthTold(Operand Length);
 
 // One bit: the stream has met the end.
 Operand endSeen(FILE *Stream);

@@ -90,7 +90,7 @@ Done Explorer::explore(const RunRequest &request, Reporter &reporter) {
 /// search could do more.
 bool Explorer::searchFrom(Walk &walk, const RunRequest &request, bool thorough,
                           const std::function<void(Lead)> &found) {
-  Trace trace(std::move(walk.raw), request.input, limits.inputBytes);
+  Trace trace(std::move(walk.raw), request.input, limits.inputBytes, input.way() == InputWay::Argv);
   Search search(trace, request, limits, keep, ladder, policy, candidates, walk.reporter, walk.done,
                 walk.deadlineUs);
   search.thorough = thorough;

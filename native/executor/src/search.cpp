@@ -129,8 +129,8 @@ void Search::attempt(const sf_event &event) {
 uint32_t Search::lengthIn(const Assignment &assignment) const {
   uint32_t wanted = trace.length;
   for (const ByteChange &change : assignment)
-    if (change.offset >= trace.length) {
-      unsigned shift = 8 * (change.offset - trace.length);
+    if (change.offset >= trace.lengthAt) {
+      unsigned shift = 8 * (change.offset - trace.lengthAt);
       wanted = (wanted & ~(0xffu << shift)) | uint32_t(change.value) << shift;
     }
   return wanted;
@@ -139,10 +139,10 @@ uint32_t Search::lengthIn(const Assignment &assignment) const {
 Assignment Search::withLength(const Assignment &assignment, uint32_t wanted) const {
   Assignment changed;
   for (const ByteChange &change : assignment)
-    if (change.offset < trace.length)
+    if (change.offset < trace.lengthAt)
       changed.push_back(change);
   for (uint32_t i = 0; i < Trace::LengthBytes; ++i)
-    changed.push_back({trace.length + i, uint8_t(wanted >> (8 * i))});
+    changed.push_back({trace.lengthAt + i, uint8_t(wanted >> (8 * i))});
   return changed;
 }
 
@@ -259,12 +259,17 @@ void Search::extend(const sf_event &event) {
 
 std::vector<uint8_t> Search::apply(const Assignment &assignment) const {
   std::vector<uint8_t> bytes = request.input;
+  // A solution without its path may ask for any length.
+  uint64_t wanted =
+      std::min<uint64_t>(lengthIn(assignment), std::max<uint64_t>(limits.inputBytes, trace.length));
   for (const ByteChange &change : assignment)
     if (change.offset < trace.length)
       bytes[change.offset] = change.value;
-  // A solution without its path may ask for any length.
-  bytes.resize(std::min<uint64_t>(lengthIn(assignment),
-                                  std::max<uint64_t>(limits.inputBytes, trace.length)));
+    else if (change.offset < trace.lengthAt && change.value && wanted < limits.inputBytes) {
+      bytes.push_back(change.value); // in the place of the terminator
+      ++wanted;
+    }
+  bytes.resize(wanted);
   return bytes;
 }
 

@@ -6,9 +6,13 @@
 
 namespace sf {
 
-Trace::Trace(RawTable table, std::vector<uint8_t> recordedInput, uint64_t lengthMax)
+Trace::Trace(RawTable table, std::vector<uint8_t> recordedInput, uint64_t lengthMax,
+             bool terminated)
     : rows(std::move(table.rows)), input(std::move(recordedInput)), length(uint32_t(input.size())),
       blobs(std::move(table.blobs)) {
+  if (terminated)
+    input.push_back(0);
+  lengthAt = uint32_t(input.size());
   if (rows.empty())
     rows.push_back({});
   rows[0] = {};
@@ -39,7 +43,7 @@ void Trace::makeLengthSolvable(uint64_t lengthMax) {
     if (row.op != SF_OP_LENGTH)
       continue;
     bool valid = row.bits == LengthBytes * 8;
-    row = {valid ? uint8_t(SF_OP_INPUT) : uint8_t(SF_OP_INVALID), row.bits, 0, 0, 0, 0, length};
+    row = {valid ? uint8_t(SF_OP_INPUT) : uint8_t(SF_OP_INVALID), row.bits, 0, 0, 0, 0, lengthAt};
     if (valid && !first)
       first = i;
   }
@@ -86,7 +90,7 @@ bool Trace::normalise(uint32_t index) {
     return true;
   case SF_OP_INPUT:
     return bits % 8 == 0 && row.k < input.size() && bits / 8 <= input.size() - row.k &&
-           (row.k >= length || bits / 8 <= length - row.k);
+           (row.k >= lengthAt || bits / 8 <= lengthAt - row.k);
   case SF_OP_ZEXT:
   case SF_OP_SEXT:
     row.aux = uint16_t(a);

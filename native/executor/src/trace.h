@@ -28,7 +28,9 @@ class Trace {
 public:
   /// Check and annotate `table`, recorded on `input`. No input may be longer than
   /// `lengthMax`.
-  Trace(RawTable table, std::vector<uint8_t> input, uint64_t lengthMax = UINT32_MAX);
+  /// `terminated`: a zero follows the input, which may become one more byte of it.
+  Trace(RawTable table, std::vector<uint8_t> input, uint64_t lengthMax = UINT32_MAX,
+        bool terminated = false);
 
   /// Valid rows. Invalid ones have op SF_OP_INVALID and are no operand of a
   /// valid one. Constants are masked, unused operands are 0, and `aux` is as
@@ -43,6 +45,8 @@ public:
   static constexpr uint32_t LengthBytes = 4;
   /// How many of them are the input's own.
   uint32_t length = 0;
+  /// Where the bytes of the length are: behind the input and its terminator.
+  uint32_t lengthAt = 0;
   /// Says that the length is at most `lengthMax`; 0 where nobody asks for it.
   uint32_t lengthBound = 0;
 

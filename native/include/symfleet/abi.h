@@ -45,7 +45,9 @@ enum sf_input_kind {
   SF_INPUT_SOCKET = 2,
   /* Standard input is a listening socket with one connection to accept. */
   SF_INPUT_LISTENER = 3,
-  /* SF_ARGUMENT_MARK in an argument stands for the input up to its first zero. */
+  /* SF_ARGUMENT_MARK in an argument stands for the input up to its first zero;
+   * the zero behind an input without one is a byte of it at the offset
+   * input_size. */
   SF_INPUT_ARGV = 4,
 };
 #define SF_ARGUMENT_MARK "@@"
