@@ -544,6 +544,159 @@ CASE(syscall) {
   }
 }
 
+/* ---- Positions, ends and sizes */
+CASE(write) {
+  int pair[2] = {-1, -1};
+  if (pipe(pair) != 0)
+    return;
+  see(w, (uint64_t)f(pair[choose(w, 12, 4) != 0], w->text, choose(w, 13, TEXT)));
+  see_errno(w);
+  close(pair[1]);
+  see(w, (uint64_t)read(pair[0], buffer(w), 99));
+  close(pair[0]);
+}
+CASE(recvfrom) {
+  int pair[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+    return;
+  if (write(pair[0], w->text, choose(w, 12, TEXT)) >= 0)
+    see(w, (uint64_t)f(pair[1], buffer(w), choose(w, 13, 99), MSG_DONTWAIT, NULL, NULL));
+  see_errno(w);
+  close(pair[0]);
+  close(pair[1]);
+}
+CASE(recvmsg) {
+  int pair[2] = {-1, -1};
+  struct iovec parts[2] = {{buffer(w), choose(w, 13, 20)}, {buffer(w) + 50, choose(w, 14, 20)}};
+  struct msghdr message = {0};
+  message.msg_iov = parts;
+  message.msg_iovlen = choose(w, 11, 3);
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+    return;
+  if (write(pair[0], w->text, choose(w, 12, TEXT)) >= 0)
+    see(w, (uint64_t)f(pair[1], &message, MSG_DONTWAIT));
+  see_errno(w);
+  close(pair[0]);
+  close(pair[1]);
+}
+static void see_descriptor(struct world *w, int fd) {
+  see(w, fd >= 0);
+  see_errno(w);
+  if (fd > 2)
+    close(fd);
+}
+CASE(accept) { see_descriptor(w, f(choose(w, 12, 2) ? -1 : 1, NULL, NULL)); }
+CASE(accept4) { see_descriptor(w, f(choose(w, 12, 2) ? -1 : 1, NULL, NULL, SOCK_CLOEXEC)); }
+static void see_copy(struct world *w, int fd, int copy) {
+  see(w, copy >= 0);
+  see_errno(w);
+  see(w, (uint64_t)read(copy, buffer(w), 9));
+  see(w, (uint64_t)lseek(fd, 0, SEEK_CUR));
+  if (copy >= 0)
+    close(copy);
+  close(fd);
+}
+CASE(dup) {
+  int fd = input_fd(w);
+  see_copy(w, fd, f(fd));
+}
+CASE(dup2) {
+  int fd = input_fd(w);
+  see_copy(w, fd, f(fd, choose(w, 12, 4) ? 90 : -1));
+}
+CASE(dup3) {
+  int fd = input_fd(w);
+  see_copy(w, fd, f(fd, choose(w, 12, 4) ? 90 : fd, choose(w, 13, 2) ? O_CLOEXEC : 0));
+}
+static void seek(__typeof__(&lseek) f, struct world *w) {
+  int fd = input_fd(w);
+  for (unsigned i = 0; i < 3; i++)
+    see(w, (uint64_t)f(fd, (off_t)choose(w, 12 + i, 90) - 20, (int)choose(w, 13 + i, 4)));
+  see_errno(w);
+  see(w, (uint64_t)read(fd, buffer(w), 30));
+  close(fd);
+}
+CASE(lseek) { seek(f, w); }
+CASE(lseek64) { seek((__typeof__(&lseek))f, w); }
+static void see_facts(struct world *w, int result, const struct stat *facts) {
+  see(w, (uint64_t)result);
+  see_errno(w);
+  if (result == 0) {
+    see(w, (uint64_t)facts->st_size);
+    see(w, facts->st_ino);
+    see(w, facts->st_mode);
+  }
+}
+typedef int stat_path(const char *, struct stat *);
+static void see_stat(struct world *w, stat_path *f) {
+  struct stat facts;
+  see_facts(w, f(some_path(w), &facts), &facts);
+}
+CASE(stat) { see_stat(w, (stat_path *)f); }
+CASE(lstat) { see_stat(w, (stat_path *)f); }
+CASE(stat64) { see_stat(w, (stat_path *)f); }
+CASE(lstat64) { see_stat(w, (stat_path *)f); }
+typedef int stat_fd(int, struct stat *);
+static void see_fstat(struct world *w, stat_fd *f) {
+  struct stat facts;
+  int fd = input_fd(w);
+  see_facts(w, f(choose(w, 12, 5) ? fd : -1, &facts), &facts);
+  close(fd);
+}
+CASE(fstat) { see_fstat(w, (stat_fd *)f); }
+CASE(fstat64) { see_fstat(w, (stat_fd *)f); }
+typedef int stat_at(int, const char *, struct stat *, int);
+static void see_fstatat(struct world *w, stat_at *f) {
+  struct stat facts;
+  see_facts(w, f(choose(w, 13, 2) ? AT_FDCWD : -5, some_path(w), &facts, 0), &facts);
+}
+CASE(fstatat) { see_fstatat(w, (stat_at *)f); }
+CASE(fstatat64) { see_fstatat(w, (stat_at *)f); }
+static void seek_stream(int (*f)(FILE *, long, int), struct world *w) {
+  FILE *s = input_stream(w);
+  for (unsigned i = 0; i < 3; i++) {
+    see(w, (uint64_t)f(s, (long)choose(w, 12 + i, 90) - 20, (int)choose(w, 13 + i, 4)));
+    see(w, (uint64_t)fread(buffer(w), 1, 9, s));
+  }
+  see_stream(w, s);
+}
+CASE(fseek) { seek_stream(f, w); }
+CASE(fseeko) { seek_stream(f, w); }
+CASE(fseeko64) { seek_stream(f, w); }
+CASE(rewind) {
+  FILE *s = input_stream(w);
+  see(w, (uint64_t)getc(s));
+  f(s);
+  see(w, (uint64_t)getc(s));
+  see_stream(w, s);
+}
+static void tell_stream(long (*f)(FILE *), struct world *w) {
+  FILE *s = input_stream(w);
+  see(w, (uint64_t)f(s));
+  see(w, (uint64_t)getc(s));
+  see(w, (uint64_t)f(s));
+  see_stream(w, s);
+}
+CASE(ftell) { tell_stream(f, w); }
+CASE(ftello) { tell_stream(f, w); }
+CASE(ftello64) { tell_stream(f, w); }
+static void end_of_stream(int (*f)(FILE *), struct world *w) {
+  FILE *s = input_stream(w);
+  see(w, f(s) != 0);
+  see(w, (uint64_t)fread(buffer(w), 1, choose(w, 14, 2) ? 900 : 9, s));
+  see(w, f(s) != 0);
+  see_stream(w, s);
+}
+CASE(feof) { end_of_stream(f, w); }
+CASE(feof_unlocked) { end_of_stream(f, w); }
+CASE(clearerr) {
+  FILE *s = input_stream(w);
+  see(w, (uint64_t)fread(buffer(w), 1, 900, s));
+  f(s);
+  see(w, feof(s) != 0);
+  see_stream(w, s);
+}
+
 typedef void call(void (*)(void), struct world *);
 static const struct {
   const char *name;
