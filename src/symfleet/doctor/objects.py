@@ -7,7 +7,6 @@ each operation that it could not follow. The symbol table names the sources of a
 from __future__ import annotations
 
 import mmap
-import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from pathlib import Path, PurePath
 from typing import Final
 
 NOTES: Final = "symfleet_notes"
-_MODULE: Final = re.compile(r"module (.*) llvm (\d+) edges (\d+) lost (\d+)")
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
@@ -89,17 +87,18 @@ def _objects(file: memoryview) -> Objects | None:
 
 
 def parse_notes(text: str) -> Iterator[Module]:
-    """Yield the modules of a section of notes."""
-    found: tuple[str, ...] | None = None
-    lost: list[str] = []
-    for line in [*text.splitlines(), "module  llvm 0 edges 0 lost 0"]:
-        start = _MODULE.fullmatch(line)
-        if start is not None:
-            if found is not None:
-                yield Module(found[0], int(found[1]), int(found[2]), tuple(lost))
-            found, lost = start.groups(), []
-        elif line.startswith("lost "):
-            lost.append(line.removeprefix("lost "))
+    """Yield the modules of a section of notes (native/include/symfleet/notes.h)."""
+    modules: list[tuple[str, int, int, list[str]]] = []
+    for line in text.split("\n"):
+        match line.split("\t"):
+            case ["module", source, llvm, edges, _]:
+                modules.append((source, int(llvm), int(edges), []))
+            case ["lost", _, what, file, number, function] if modules:
+                modules[-1][3].append(f"{what} {file}:{number} {function}")
+            case _:
+                continue
+    for source, version, counters, lost in modules:
+        yield Module(source, version, counters, tuple(lost))
 
 
 def _sections(file: memoryview) -> Iterator[_Section]:
