@@ -1,4 +1,5 @@
 // Which instructions the engine understands.
+#include "Floats.h"
 #include "InlineAssembly.h"
 #include "Operations.h"
 #include "VectorIntrinsics.h"
@@ -141,6 +142,8 @@ static Effect effectOfAtomic(const AtomicRMWInst &I, const DataLayout &DL) {
 }
 
 Effect effectOf(const Instruction &I, const DataLayout &DL) {
+  if (floatOperationOf(I, DL))
+    return Effect::Computes;
   switch (I.getOpcode()) {
   case Instruction::ICmp: {
     Type *T = I.getOperand(0)->getType();

@@ -281,6 +281,13 @@ void Instrumenter::visitCall(CallBase &Call) {
     visitAssembly(Call);
     return;
   }
+  if (isMathCall(Call, DL)) { // nothing of ours happens in there
+    if (floatOperationOf(Call, DL)->stored)
+      flush(Call);
+    if (isTracked(&Call))
+      add(Kind::Operation, Call);
+    return;
+  }
   bool Passes = any_of(Call.args(), [&](const Use &A) {
     return isTracked(A.get()) || Call.isByValArgument(Call.getArgOperandNo(&A));
   });

@@ -109,6 +109,8 @@ LabelList OperationEmitter::passThrough(Builder &B, Value *From, unsigned First,
 }
 
 LabelList OperationEmitter::emit(Builder &B, Instruction &I) {
+  if (std::optional<FloatOperation> Known = floatOperationOf(I, DL))
+    return floating(B, I, *Known);
   switch (I.getOpcode()) {
   case Instruction::ICmp:
     return comparison(B, cast<ICmpInst>(I));

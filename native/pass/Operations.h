@@ -5,6 +5,7 @@
 #ifndef SYMFLEET_PASS_OPERATIONS_H
 #define SYMFLEET_PASS_OPERATIONS_H
 
+#include "Floats.h"
 #include "Leaves.h"
 #include "Runtime.h"
 #include "Terms.h"
@@ -81,6 +82,10 @@ private:
   LabelList overflow(Builder &B, llvm::IntrinsicInst &I, unsigned Op, unsigned Flag);
   LabelList saturating(Builder &B, llvm::IntrinsicInst &I, unsigned Op, unsigned Flag);
   LabelList minMax(Builder &B, llvm::IntrinsicInst &I, llvm::CmpInst::Predicate P);
+  LabelList floating(Builder &B, llvm::Instruction &I, const FloatOperation &Known);
+  LabelList floatLane(Builder &B, llvm::Instruction &I, const FloatOperation &Known, unsigned Lane);
+  LabelList signLane(Builder &B, const FloatOperation &Known, unsigned Lane);
+  void storeFloatPart(Builder &B, const FloatOperation &Known);
   LabelList widePredicate(Builder &B, llvm::CmpInst::Predicate P, Value *X, Value *Y);
   LabelList wide(Builder &B, unsigned Op, llvm::ArrayRef<Value *> Operands, unsigned Results);
   bool wideIntrinsic(Builder &B, llvm::IntrinsicInst &I, LabelList &Out);

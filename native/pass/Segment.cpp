@@ -327,7 +327,7 @@ void Instrumenter::emitTakeByvals(Builder &B, Value *From) {
 }
 
 // Classifies variadic arguments, up to the first one that is neither an integer
-// nor a double: those are passed in memory in ways of their own.
+// nor a floating-point number: those are passed in memory in ways of their own.
 void Instrumenter::emitPassVarargs(Builder &B, CallBase &Call) {
   FunctionType *Type = Call.getFunctionType();
   if (!Type->isVarArg())
@@ -340,6 +340,11 @@ void Instrumenter::emitPassVarargs(Builder &B, CallBase &Call) {
     Value *V = Call.getArgOperand(I);
     llvm::Type *T = V->getType();
     bool Sse = T->isDoubleTy() || T->isFloatTy();
+    if (T->isX86_FP80Ty() && Count + 2 <= SF_VARARGS_MAX) {
+      Classes |= uint64_t(SF_VARARG_X87_LOW | SF_VARARG_X87_HIGH << 2) << (2 * Count);
+      Count += 2;
+      continue;
+    }
     if (Call.isByValArgument(I) || leafCount(V) != 1 ||
         !(Sse || T->isIntegerTy() || T->isPointerTy()))
       break;

@@ -37,15 +37,6 @@ Operand make(sf_op Op, unsigned Bits, unsigned Aux, Operand A, Operand B, Operan
   return {internRow(R, M), Value};
 }
 
-// A constant where only labels may stand.
-Operand constantRow(uint64_t Value, unsigned Bits) {
-  sf_row R{};
-  R.op = SF_OP_CONST;
-  R.bits = (uint8_t)Bits;
-  R.k = Value;
-  return {internRow(R, Meta{Value, Value, DependsOnNothing, 0}), Value};
-}
-
 bool isOp(const Operand &A, sf_op Op) { return A.label && row(A.label).op == Op; }
 
 bool isLowMask(uint64_t V) { return V && (V & (V + 1)) == 0; }
@@ -273,6 +264,14 @@ void swap(Operand &A, Operand &B) {
 }
 
 } // namespace
+
+Operand constantRow(uint64_t Value, unsigned Bits) {
+  sf_row R{};
+  R.op = SF_OP_CONST;
+  R.bits = (uint8_t)Bits;
+  R.k = Value;
+  return {internRow(R, Meta{Value, Value, DependsOnNothing, 0}), Value};
+}
 
 Operand inputBytes(uint64_t Offset, unsigned Bits, uint64_t Value) {
   sf_row R{};

@@ -43,6 +43,11 @@ Operand tableRead(uint32_t InputByte, unsigned Bits, const void *Elements, uint6
 Operand arrayRead(Operand Index, unsigned Bits, const void *Elements, uint64_t Count,
                   uint64_t Value);
 Operand logicalNot(Operand Bit);
+// A constant where only labels may stand; label 0 when the table is full.
+Operand constantRow(uint64_t Value, unsigned Bits);
+// A row of SF_OP_FLOAT or SF_OP_TEXT with that value; operands end where a width is 0.
+Operand fourOperands(sf_op Op, unsigned Bits, uint16_t Aux, const Operand Operands[4],
+                     const uint8_t Widths[4], uint64_t Value);
 // (High above Low) divided by By: SF_OP_UDIVW or SF_OP_UREMW.
 Operand divideDouble(sf_op Op, unsigned Bits, Operand High, Operand Low, Operand By);
 

@@ -381,7 +381,15 @@ SF_API void __sf_va_start(const void *List, const sf_varargs *Passed) {
     return;
   VaList V = *(const VaList *)List;
   for (uint32_t I = 0; I < Passed->count; ++I) {
-    bool Sse = (Passed->classes >> (2 * I) & 3) == SF_VARARG_SSE;
+    const unsigned Class = Passed->classes >> (2 * I) & 3;
+    if (Class == SF_VARARG_X87_LOW || Class == SF_VARARG_X87_HIGH) {
+      bool Low = Class == SF_VARARG_X87_LOW;
+      V.overflow = Low ? (V.overflow + 15) & ~15ull : V.overflow;
+      storeLabel(V.overflow, Low ? 8 : 2, Passed->labels[I]);
+      V.overflow += 8;
+      continue;
+    }
+    bool Sse = Class == SF_VARARG_SSE;
     uint32_t &Offset = Sse ? V.fpOffset : V.gpOffset;
     const uint32_t Limit = Sse ? FpBytes : GpBytes, Step = Sse ? 16 : 8;
     uint64_t At = V.saved + Offset;

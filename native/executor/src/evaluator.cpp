@@ -50,6 +50,8 @@ uint64_t Evaluator::value(uint32_t label) {
       need(row.b);
     if (isTernary(row.op))
       need(row.c);
+    for (unsigned i = 1; i < 4 && hasFourOperands(row.op); ++i)
+      need(operandOf(row, i));
     if (stack.size() != before)
       continue;
     stack.pop_back();
@@ -73,6 +75,13 @@ void Evaluator::compute(uint32_t label) {
   case SF_OP_TABLE:
   case SF_OP_ARRAY:
     values[label] = trace.tableElement(row, known(row.a));
+    return;
+  }
+  if (hasFourOperands(row.op)) {
+    FourValues four{};
+    for (unsigned i = 0; i < 4; ++i)
+      four[i] = operandOf(row, i) ? known(operandOf(row, i)) : 0;
+    values[label] = applyFloat(row, four);
     return;
   }
   const bool binary = isBinary(row.op);

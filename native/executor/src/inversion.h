@@ -15,6 +15,13 @@ public:
   const char *name() const override { return "inversion"; }
   Answer solve(const Query &query, Workbench &bench) override;
 
+  /// One attempt: what reaches the input when `goal` is pushed down. `from` holds
+  /// the values to start at, and bytes of `pinned` keep theirs. Nothing when this
+  /// way is barred; sets `last` when higher numbers would repeat choices.
+  static std::optional<Assignment> attempt(const Trace &trace, Evaluator &from,
+                                           const Condition &goal, const Assignment &pinned,
+                                           unsigned number, bool &last);
+
 private:
   static constexpr unsigned AttemptsMax = 24;
 };

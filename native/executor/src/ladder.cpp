@@ -1,5 +1,6 @@
 #include "ladder.h"
 #include "distance_search.h"
+#include "float_search.h"
 #include "inversion.h"
 #include "linear.h"
 #include "meet.h"
@@ -11,6 +12,7 @@ namespace sf {
 Ladder::Ladder() {
   steps.push_back(std::make_unique<Inversion>());
   steps.push_back(std::make_unique<Scan>());
+  steps.push_back(std::make_unique<FloatSearch>());
   steps.push_back(std::make_unique<Linear>());
   // Most of what reaches Z3 takes a small part of its budget; what does not is
   // of the kinds that the two steps behind know, which cost more than that.
@@ -32,7 +34,7 @@ Solution Ladder::solve(const Query &query, Workbench &bench, bool optimistic) {
       solution.how = step->name();
       return solution;
     }
-    if (answer.verdict == Verdict::Unsat)
+    if (answer.verdict == Verdict::Unsat || answer.isLast)
       break;
   }
   if (optimistic || solution.verdict != Verdict::Unsat)

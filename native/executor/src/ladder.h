@@ -18,8 +18,9 @@ struct Solution {
   const char *how = nullptr; ///< which step made it
 };
 
-/// Runs a query down the steps: inversion, scan, linear equations, Z3 for a
-/// moment, meeting in the middle, search by distance, Z3. When none meets goal and
+/// Runs a query down the steps: inversion, scan, search among floating-point
+/// numbers, linear equations, Z3 for a moment, meeting in the middle, search by
+/// distance, Z3. When none meets goal and
 /// slice together, the optimistic step tries the goal alone: path conditions
 /// are often stricter than the program (loop counts, values made concrete).
 class Ladder {

@@ -33,6 +33,8 @@ bool Lanes::prepare(std::span<const uint32_t> labels, std::span<const uint32_t> 
       stack.push_back(row.b);
     if (isTernary(row.op))
       stack.push_back(row.c);
+    for (unsigned i = 1; i < 4 && hasFourOperands(row.op); ++i)
+      stack.push_back(operandOf(row, i));
   }
   std::ranges::sort(cone); // operands come before their users
   steps.clear();
@@ -47,7 +49,7 @@ bool Lanes::prepare(std::span<const uint32_t> labels, std::span<const uint32_t> 
 void Lanes::plan(uint32_t label) {
   const sf_row &row = trace.rows[label];
   const bool binary = isBinary(row.op);
-  Step step{label, -1, -1, -1, row.k, row.k, 0};
+  Step step{label, -1, -1, -1, -1, row.k, row.k, 0, 0};
   auto resolve = [&](uint32_t operand, int32_t &column, uint64_t &same) {
     if (operand == 0)
       return; // the constant k
@@ -62,6 +64,12 @@ void Lanes::plan(uint32_t label) {
     resolve(row.b, step.b, step.y);
   if (isTernary(row.op))
     resolve(row.c, step.c, step.z);
+  if (hasFourOperands(row.op)) {
+    step.y = 0;
+    resolve(row.b, step.b, step.y);
+    resolve(row.c, step.c, step.z);
+    resolve(uint32_t(row.k), step.d, step.w);
+  }
   columnOf[label] = int32_t(steps.size());
   steps.push_back(step);
 }
@@ -78,6 +86,18 @@ void Lanes::readInput(const sf_row &row, Column &out, std::span<const Bytes> val
   }
 }
 
+void Lanes::executeFour(const Step &step, Column &out) {
+  const sf_row &row = trace.rows[step.row];
+  const int32_t from[] = {step.a, step.b, step.c, step.d};
+  FourValues values = {step.x, step.y, step.z, step.w};
+  for (unsigned lane = 0; lane < Width; ++lane) {
+    for (unsigned i = 0; i < 4; ++i)
+      if (from[i] >= 0)
+        values[i] = columns[from[i]][lane];
+    out[lane] = applyFloat(row, values);
+  }
+}
+
 void Lanes::execute(const Step &step, Column &out, std::span<const Bytes> values) {
   const sf_row &row = trace.rows[step.row];
   if (row.op == SF_OP_INPUT)
@@ -87,6 +107,8 @@ void Lanes::execute(const Step &step, Column &out, std::span<const Bytes> values
       out[lane] = trace.tableElement(row, columns[step.a][lane]);
     return;
   }
+  if (hasFourOperands(row.op))
+    return executeFour(step, out);
   // A fixed operand is spread once, so that each operation is one plain loop.
   auto column = [&](int32_t index, uint64_t value, unsigned slot) -> const Column & {
     if (index >= 0)

@@ -49,11 +49,12 @@ public:
 private:
   struct Step {
     uint32_t row;
-    int32_t a, b, c; // column of an operand, or -1: a value that is the same everywhere
-    uint64_t x, y, z;
+    int32_t a, b, c, d; // column of an operand, or -1: a value that is the same everywhere
+    uint64_t x, y, z, w;
   };
   void plan(uint32_t label);
   void execute(const Step &step, Column &out, std::span<const Bytes> values);
+  void executeFour(const Step &step, Column &out);
   void readInput(const sf_row &row, Column &out, std::span<const Bytes> values);
 
   const Trace &trace;

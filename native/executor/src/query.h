@@ -41,6 +41,7 @@ struct Answer {
   Verdict verdict = Verdict::Unknown;
   Assignment assignment; // with Sat
   bool byTime = false;   // a wall-clock limit decided
+  bool isLast = false;   // the steps behind know less of what this query is made of
 };
 
 /// What the steps share while they work on one execution.

@@ -50,6 +50,7 @@ private:
   }
   Z3_ast toBit(Z3_ast condition) { return Z3_mk_ite(z3, condition, number(1, 1), number(0, 1)); }
   Z3_ast row(const sf_row &row);
+  Z3_ast anything(uint32_t label);
   Z3_ast binary(const sf_row &row, Z3_ast x, Z3_ast y);
   Z3_ast overflow(const sf_row &row, Z3_ast x, Z3_ast y);
   Z3_ast input(const sf_row &row);
@@ -80,14 +81,22 @@ bool Translation::translate(std::span<const Condition> conditions, size_t rowsMa
     cone.push_back(top);
     if (cone.size() > rowsMax)
       return false;
-    if (trace.bytes[top] != 0)
+    if (trace.bytes[top] != 0 && !hasFourOperands(trace.rows[top].op))
       Trace::forEachOperand(trace.rows[top], [&](uint32_t operand) { stack.push_back(operand); });
   }
   std::ranges::sort(cone); // operands come before their users
   for (uint32_t label : cone)
     terms[label] = trace.bytes[label] == 0 ? number(trace.seed[label], trace.width(label))
-                                           : row(trace.rows[label]);
+                   : hasFourOperands(trace.rows[label].op) ? anything(label)
+                                                           : row(trace.rows[label]);
   return true;
+}
+
+/// A value of its own for what has no bit-vector term. Refuting the rest is a
+/// proof all the same; solutions are evaluated before they count.
+Z3_ast Translation::anything(uint32_t label) {
+  Z3_symbol name = Z3_mk_string_symbol(z3, ("row" + std::to_string(label)).c_str());
+  return Z3_mk_const(z3, name, Z3_mk_bv_sort(z3, trace.width(label)));
 }
 
 Z3_ast Translation::row(const sf_row &row) {

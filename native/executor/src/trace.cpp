@@ -67,6 +67,23 @@ bool Trace::normaliseBinary(uint32_t index) {
          (!row.b || operandWidth(row.b, index) == wanted);
 }
 
+/// Check the operands of a row of up to four: all that are needed, no others.
+bool Trace::normaliseFour(uint32_t index) {
+  sf_row &row = rows[index];
+  const bool isText = row.op == SF_OP_TEXT;
+  if (row.k > UINT32_MAX || row.a == 0)
+    return false;
+  for (unsigned i = 0; i < 4; ++i) {
+    uint32_t label = operandOf(row, i);
+    unsigned wanted = isText ? (label ? 64 : 0) : floatOperandWidth(row.aux, i);
+    if (operandWidth(label, index) != wanted || (wanted == 0 && label != 0))
+      return false;
+    if (i > 0 && label && !operandOf(row, i - 1))
+      return false;
+  }
+  return isText ? textWidthFits(row.aux, row.bits) : floatWidthFits(row.aux, row.bits);
+}
+
 /// Check one row against the rows below it and bring it into the form that
 /// semantics.h describes. Answers false when the row cannot be used.
 bool Trace::normalise(uint32_t index) {
@@ -76,6 +93,8 @@ bool Trace::normalise(uint32_t index) {
     return false;
   if (isBinary(row.op))
     return normaliseBinary(index);
+  if (hasFourOperands(row.op))
+    return normaliseFour(index);
 
   if (row.op == SF_OP_CONST || row.op == SF_OP_INPUT)
     row.a = 0;
@@ -150,6 +169,19 @@ void Trace::annotate(uint32_t index) {
     seed[index] = tableElement(row, seed[row.a]);
     hash[index] = mix(mix(shape, hash[row.a]), blobHash(row));
     bytes[index] = bytes[row.a];
+    return;
+  }
+  if (hasFourOperands(row.op)) {
+    hasFloats = true;
+    FourValues values{};
+    hash[index] = shape;
+    for (unsigned i = 0; i < 4; ++i) {
+      uint32_t operand = operandOf(row, i);
+      values[i] = seed[operand];
+      hash[index] = mix(hash[index], hash[operand]);
+      bytes[index] = sets.unite(bytes[index], bytes[operand]);
+    }
+    seed[index] = applyFloat(row, values);
     return;
   }
   uint64_t x = row.a ? seed[row.a] : row.k;

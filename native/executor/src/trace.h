@@ -8,6 +8,7 @@
 #pragma once
 
 #include "byte_sets.h"
+#include "float_semantics.h"
 #include "semantics.h"
 #include "symfleet/abi.h"
 
@@ -54,6 +55,7 @@ public:
   std::vector<uint64_t> hash;  // structural, equal across executions
   std::vector<uint32_t> bytes; // ByteSets number: bytes that a row reads
   ByteSets sets;
+  bool hasFloats = false; // some row has four operands
 
   uint64_t skippedRows = 0; // reserved but not written, or not valid
   uint64_t skippedEvents = 0;
@@ -83,8 +85,10 @@ public:
       visit(row.a);
     if (row.b)
       visit(row.b);
-    if (isTernary(row.op))
+    if (row.c && (isTernary(row.op) || hasFourOperands(row.op)))
       visit(row.c);
+    if (hasFourOperands(row.op) && row.k)
+      visit(uint32_t(row.k));
   }
   unsigned width(uint32_t label) const { return rows[label].bits; }
 
@@ -92,6 +96,7 @@ private:
   void makeLengthSolvable(uint64_t lengthMax);
   bool normalise(uint32_t index);
   bool normaliseBinary(uint32_t index);
+  bool normaliseFour(uint32_t index);
   /// Width of an operand, or 0 when it is no valid row below `index`.
   unsigned operandWidth(uint32_t label, uint32_t index) const {
     return label > 0 && label < index ? rows[label].bits : 0;

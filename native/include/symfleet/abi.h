@@ -174,7 +174,16 @@ enum sf_op {
    * SF_OP_INPUT row (8 bits) itself. */
   SF_OP_TABLE = 56,
 
-  /* 64 to 95: floating point. 96 to 119: wide integers and arrays. */
+  /* Functions of up to four labels: a, b, c and, in the low half of k, d.
+   * Absent operands are 0, constants are SF_OP_CONST rows. Values are the bits
+   * of floating-point numbers; rounding is to nearest, ties to even. */
+  SF_OP_FLOAT = 64, /* aux: enum sf_float_function and formats, see SF_FLOAT_AUX */
+  /* The number at the start of a text, as strtod reads it in the C locale. Each
+   * operand is 8 characters (64 bits), the first in the lowest byte; behind the
+   * last operand the text ends. aux: enum sf_text_result and the format. */
+  SF_OP_TEXT = 65,
+
+  /* 96 to 119: wide integers and arrays. */
   SF_OP_BITREVERSE = 96, /* a */
   SF_OP_UMULH = 97,      /* binary: the upper half of the product of a and b */
   /* (a above b) divided by c, three labels of the same width, none of them 0:
@@ -188,6 +197,109 @@ enum sf_op {
    * SF_EV_FACT excludes it where it could happen. */
   SF_OP_ARRAY = 100,
 };
+
+enum sf_float_format {
+  SF_HALF = 0,
+  SF_SINGLE = 1,
+  SF_DOUBLE = 2,
+  /* 80 bits: two operands each, first the low 64 bits, then the high 16. A
+   * function that gives such a number is two rows, one for each part. */
+  SF_X87 = 3,
+};
+
+/* What SF_OP_FLOAT computes. The first group gives a number of the operands'
+ * format. */
+enum sf_float_function {
+  SF_FN_ADD = 1,
+  SF_FN_SUB,
+  SF_FN_MUL,
+  SF_FN_DIV,
+  SF_FN_REM, /* fmod */
+  SF_FN_FMA, /* not of SF_X87 */
+  SF_FN_SQRT,
+  SF_FN_FLOOR,
+  SF_FN_CEIL,
+  SF_FN_TRUNC,
+  SF_FN_RINT,
+  SF_FN_ROUND, /* halves away from zero */
+  SF_FN_MIN,   /* the other one if one is not a number; the first if equal */
+  SF_FN_MAX,
+  SF_FN_MINIMUM, /* not a number if one is not; -0 is less than +0 */
+  SF_FN_MAXIMUM,
+
+  /* As the host's library computes them. */
+  SF_FN_SIN = 24,
+  SF_FN_COS,
+  SF_FN_TAN,
+  SF_FN_ASIN,
+  SF_FN_ACOS,
+  SF_FN_ATAN,
+  SF_FN_SINH,
+  SF_FN_COSH,
+  SF_FN_TANH,
+  SF_FN_ASINH,
+  SF_FN_ACOSH,
+  SF_FN_ATANH,
+  SF_FN_EXP,
+  SF_FN_EXP2,
+  SF_FN_EXP10,
+  SF_FN_EXPM1,
+  SF_FN_LOG,
+  SF_FN_LOG2,
+  SF_FN_LOG10,
+  SF_FN_LOG1P,
+  SF_FN_LOGB,
+  SF_FN_CBRT,
+  SF_FN_ERF,
+  SF_FN_ERFC,
+  SF_FN_TGAMMA,
+  SF_FN_LGAMMA,
+  SF_FN_POW = 56, /* from here to SF_FN_REMAINDER of two numbers */
+  SF_FN_ATAN2,
+  SF_FN_HYPOT,
+  SF_FN_FDIM,
+  SF_FN_NEXTAFTER,
+  SF_FN_REMAINDER,
+  SF_FN_LDEXP = 64, /* of a number and an integer of 32 bits */
+  SF_FN_FREXP,      /* the fraction of frexp */
+  SF_FN_FRACTION,   /* the fraction of modf */
+
+  /* 1 bit. */
+  SF_FN_EQ = 80,
+  SF_FN_LT,
+  SF_FN_LE,
+  SF_FN_NE,    /* ordered and different */
+  SF_FN_UNO,   /* one of the two is not a number */
+  SF_FN_CLASS, /* the last operand (32 bits) is a mask of LLVM's FPClassTest */
+
+  /* Conversions. Integers have the width of their rows. */
+  SF_FN_FROM_SINT = 96, /* from an integer to the format of the result */
+  SF_FN_FROM_UINT,
+  SF_FN_CONVERT, /* from the operand's format to that of the result */
+  SF_FN_TO_SINT, /* towards zero; what does not fit becomes what x86 gives */
+  SF_FN_TO_UINT,
+  SF_FN_TO_SINT_SAT, /* what does not fit becomes the nearest bound, NaN 0 */
+  SF_FN_TO_UINT_SAT,
+  SF_FN_LRINT,    /* to the nearest integer, ties to even */
+  SF_FN_LROUND,   /* to the nearest integer, halves away from zero */
+  SF_FN_EXPONENT, /* the integer that frexp stores */
+};
+
+enum sf_text_result {
+  SF_TEXT_NUMBER = 0, /* in the format of the result */
+  SF_TEXT_LENGTH = 1, /* how many characters belong to it, 64 bits; 0: no number */
+};
+
+/* aux of SF_OP_FLOAT and SF_OP_TEXT. `high` asks for the upper 16 bits of a
+ * result in SF_X87. */
+#define SF_FLOAT_AUX(function, from, to, high)                                                     \
+  ((uint16_t)((function) | (from) << 8 | (to) << 10 | (high) << 12))
+#define SF_FLOAT_FUNCTION(aux) ((aux) & 0xffu)
+#define SF_FLOAT_FROM(aux) ((aux) >> 8 & 3u)
+#define SF_FLOAT_TO(aux) ((aux) >> 10 & 3u)
+#define SF_FLOAT_HIGH(aux) ((aux) >> 12 & 1u)
+/* Most characters of a text that SF_OP_TEXT reads. */
+#define SF_TEXT_MAX 32
 
 struct sf_row {
   uint8_t op;   /* enum sf_op */

@@ -25,14 +25,20 @@
 /* Most labels that one call or return can carry. */
 #define SF_CALL_LABELS 64
 
-/* What a variadic function was passed: how many variadic arguments have a label
- * slot, their classes (two bits each, first argument lowest), their labels. */
+/* What a variadic function was passed: how many label slots the variadic
+ * arguments have (a long double two, others one each), their classes (two bits
+ * each, first slot lowest), their labels. */
 struct sf_varargs {
   uint32_t count, reserved;
   uint64_t classes;
   uint32_t labels[32];
 };
-enum sf_vararg_class { SF_VARARG_INTEGER = 0, SF_VARARG_SSE = 1 };
+enum sf_vararg_class {
+  SF_VARARG_INTEGER = 0,
+  SF_VARARG_SSE = 1,
+  SF_VARARG_X87_LOW = 2,  /* a long double has two slots: its low 64 bits */
+  SF_VARARG_X87_HIGH = 3, /* and its high 16 */
+};
 #define SF_VARARGS_MAX 32
 
 /* Most arguments passed by value in memory that keep their labels. */
