@@ -42,6 +42,12 @@ char kindOf(Type *T) {
     return 'l';
   if (T->isIntegerTy(32))
     return 'i';
+  if (T->isFloatTy())
+    return 'f';
+  if (T->isDoubleTy())
+    return 'd';
+  if (T->isX86_FP80Ty())
+    return 'e';
   return T->isIntegerTy(16) ? 's' : '?';
 }
 

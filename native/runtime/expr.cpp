@@ -119,6 +119,10 @@ bool simplifyWithConstant(sf_op Op, unsigned Bits, Operand A, uint64_t K, Operan
     Out = A;
     if (K == 0)
       return true;
+    if (Op == SF_OP_XOR && Bits == 1) {
+      Out = logicalNot(A);
+      return true;
+    }
     if (Op == SF_OP_OR && K == All) {
       Out = constant(All);
       return true;

@@ -48,6 +48,19 @@ Operand constantRow(uint64_t Value, unsigned Bits);
 // A row of SF_OP_FLOAT or SF_OP_TEXT with that value; operands end where a width is 0.
 Operand fourOperands(sf_op Op, unsigned Bits, uint16_t Aux, const Operand Operands[4],
                      const uint8_t Widths[4], uint64_t Value);
+// A floating-point number as the integer that it is for sure, of 64 bits; its
+// magnitude is at most two to the power of `bits`.
+struct WholeNumber {
+  Operand value;
+  unsigned bits;
+};
+bool asWholeNumber(Operand A, unsigned Format, WholeNumber &Out);
+// Whether this thread rounds to nearest and keeps subnormal numbers, as the
+// executor does.
+bool roundsAsUsual(bool IsX87);
+// Counts an operation without a row, if its operands have labels. Where lives as
+// long as the program: a constant that tells of the place or the reason.
+void noteUnmodelled(Label Any, const char *Where);
 // (High above Low) divided by By: SF_OP_UDIVW or SF_OP_UREMW.
 Operand divideDouble(sf_op Op, unsigned Bits, Operand High, Operand Low, Operand By);
 

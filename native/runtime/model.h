@@ -39,6 +39,16 @@ public:
     __sf_tls.rets[0] = L;
   }
 
+  // The next leaf of a result that has several, after returns().
+  void alsoReturns(Label L) {
+    if (__sf_tls.ret_token != Self) { // the first ones have none
+      __sf_tls.ret_count = 1;
+      __sf_tls.rets[0] = 0;
+    }
+    __sf_tls.ret_token = L ? Self : __sf_tls.ret_token;
+    __sf_tls.rets[__sf_tls.ret_count++] = L;
+  }
+
   Place at(uint64_t Ordinal) const { return {site, (uint16_t)(Ordinal + 1)}; }
   // Where the input ends, rather than what is in it, decides.
   Place atEnd(bool Behind = false) const { return {site, (uint16_t)(0xfffe + Behind)}; }

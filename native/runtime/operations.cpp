@@ -261,7 +261,7 @@ SF_API void __sf_fact(Label L, uint64_t Value, uint64_t Site) {
 }
 
 // Where: a constant of the module, so equal for each visit of the place.
-SF_API void __sf_unmodelled(Label L, const char *Where) {
+void sf::noteUnmodelled(Label L, const char *Where) {
   if (!L || !G.recording)
     return;
   __atomic_fetch_add(&G.header->unmodelled, 1, __ATOMIC_RELAXED);
@@ -281,6 +281,8 @@ SF_API void __sf_unmodelled(Label L, const char *Where) {
   Loss.count = 1;
   G.header->losses_len = Count + 1;
 }
+
+SF_API void __sf_unmodelled(Label L, const char *Where) { noteUnmodelled(L, Where); }
 
 // ---- Calls
 

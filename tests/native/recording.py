@@ -23,6 +23,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
+from float_rows import float_value, text_value
+
 ABI_VERSION = 2
 TABLE_MAGIC = 0x54464D59
 HELLO_MAGIC = 0x4F4C4853
@@ -37,7 +39,7 @@ LOSSES_BYTES = 8 + 64 * 128
 PIN_TIME, PIN_PID, PIN_RANDOM = 1, 2, 4
 DEADLINE_S = 30.0
 
-CONST, INPUT, LENGTH = 1, 2, 3
+CONST, INPUT, LENGTH, FLOAT, TEXT = 1, 2, 3, 64, 65
 UDIVW, UREMW = 98, 99
 ITE, ZEXT, SEXT, EXTRACT, CONCAT = 36, 32, 33, 34, 35
 BRANCH, GOAL, FACT, EOF = 1, 2, 3, 4
@@ -80,6 +82,8 @@ NAMES = {
     52: "umulo",
     53: "smulo",
     56: "table",
+    64: "float",
+    65: "text",
     96: "bitreverse",
     97: "umulh",
     98: "udivw",
@@ -139,13 +143,40 @@ def quotient(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-def evaluate(recording: Recording, data: bytes) -> list[int]:
-    """Return the value of every row on an input; rows of bytes that are not there see zeros."""
-    values = [0] * len(recording.rows)
+def operands_of(row: Row) -> list[int]:
+    """Return the labels that a row names, without those at its end that it has not."""
+    if row.op in (FLOAT, TEXT):
+        labels = [row.a, row.b, row.c, row.k]
+        return labels[: labels.index(0)] if 0 in labels else labels
+    return [row.a, row.b] + ([row.c] if row.op in (ITE, UDIVW, UREMW) else [])
+
+
+def evaluate(recording: Recording, data: bytes) -> list[int | None]:
+    """Return the value of every row on an input; rows of bytes that are not there see zeros.
+
+    None is the value of what `float_rows` does not compute, and of what depends on it.
+    """
+    values: list[int] = [0] * len(recording.rows)
+    unknown: set[int] = set()
     for index, row in enumerate(recording.rows):
-        if row.op:
-            values[index] = _row_value(recording, row, values, data)
-    return values
+        if not row.op:
+            continue
+        value = None
+        if unknown.isdisjoint(operands_of(row)):
+            value = _row_value(recording, row, values, data)
+        if value is None:
+            unknown.add(index)
+        else:
+            values[index] = value
+    return [None if index in unknown else value for index, value in enumerate(values)]
+
+
+def _four_value(row: Row, values: list[int]) -> int | None:
+    operands = [values[label] for label in operands_of(row)]
+    if row.op == FLOAT:
+        return float_value(row.aux, row.bits, operands)
+    text = b"".join(operand.to_bytes(8, "little") for operand in operands)
+    return text_value(row.aux, text)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -210,7 +241,9 @@ def _is_flag(op: int) -> bool:
     return 24 <= op <= 29 or 48 <= op <= 53
 
 
-def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -> int:
+def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -> int | None:
+    if row.op in (FLOAT, TEXT):
+        return _four_value(row, values)
     mask = (1 << row.bits) - 1
     a = values[row.a] if row.a else row.k
     b = values[row.b] if row.b else row.k
@@ -261,6 +294,8 @@ def check_recording(recording: Recording, data: bytes) -> list[str]:
         if event.kind == EOF or not event.kind:
             continue
         seen = values[event.label]
+        if seen is None:
+            continue
         expected = event.value if event.kind == FACT else event.taken
         if event.kind == FACT and event.value == 0 and rows[event.label].bits == 1:
             expected = event.value
@@ -280,7 +315,7 @@ def _row_faults(rows: Sequence[Row], index: int, row: Row) -> Iterator[str]:
         yield "unknown op"
     if not 1 <= row.bits <= 64:
         yield "width out of range"
-    operands = [row.a, row.b] + ([row.c] if row.op in (ITE, UDIVW, UREMW) else [])
+    operands = operands_of(row)
     if any(label >= index for label in operands):
         yield "operand behind its user"
     binary = _is_binary(row.op)
@@ -307,14 +342,16 @@ def show(recording: Recording, label: int, depth: int = 6) -> str:
     if depth == 0:
         return f"#{label}"
     operands = [row.a, row.b] if _is_binary(row.op) else []
-    if row.op == CONCAT:
+    if row.op in (FLOAT, TEXT):
+        operands = operands_of(row)
+    elif row.op == CONCAT:
         operands = [row.a, row.b]
     elif row.op in (ITE, UDIVW, UREMW):
         operands = [row.a, row.b, row.c]
     elif not operands:
         operands = [row.a]
     shown = [show(recording, o, depth - 1) if o else hex(row.k) for o in operands]
-    extra = f"@{row.aux}" if row.op == EXTRACT else ""
+    extra = f"@{row.aux:#x}" if row.op in (EXTRACT, FLOAT, TEXT) else ""
     return f"{NAMES.get(row.op, row.op)}{row.bits}{extra}({', '.join(shown)})"
 
 

@@ -292,7 +292,9 @@ Answer FloatSearch::solve(const Query &query, Workbench &bench) {
                       RowRunsMax / std::max<size_t>(cone.rows, 64));
   if (searching.repair() || searching.descend())
     return {Verdict::Sat, searching.best, false};
-  return {.isLast = ofGoal.hasFloats};
+  Answer nothing;
+  nothing.isLast = ofGoal.hasFloats;
+  return nothing;
 }
 
 } // namespace sf
