@@ -16,9 +16,9 @@ namespace symfleet {
 namespace {
 
 // Operands of one row, and its call.
-class RowCall {
+class FloatRow {
 public:
-  RowCall(Runtime &RT, IRBuilder<> &B) : RT(RT), B(B) {
+  FloatRow(Runtime &RT, IRBuilder<> &B) : RT(RT), B(B) {
     for (unsigned I = 0; I < 4; ++I) {
       Labels[I] = RT.NoLabel;
       Values[I] = ConstantInt::get(RT.Int64, 0);
@@ -49,8 +49,8 @@ private:
   uint32_t Widths = 0;
 };
 
-uint64_t signOf(unsigned Bits) { return 1ull << (Bits - 1); }
-uint64_t maskOf(unsigned Bits) { return Bits == 64 ? ~0ull : (1ull << Bits) - 1; }
+uint64_t signBit(unsigned Bits) { return 1ull << (Bits - 1); }
+uint64_t widthMask(unsigned Bits) { return Bits == 64 ? ~0ull : (1ull << Bits) - 1; }
 
 unsigned leavesPerLane(Type *T) { return T->isX86_FP80Ty() ? 2 : 1; }
 
@@ -72,8 +72,8 @@ LabelList OperationEmitter::floating(Builder &B, Instruction &I, const FloatOper
 
 LabelList OperationEmitter::floatLane(Builder &B, Instruction &I, const FloatOperation &Known,
                                       unsigned Lane) {
-  RowCall Row(RT, B);
-  auto Add = [&](RowCall &To, Value *V) {
+  FloatRow Row(RT, B);
+  auto Add = [&](FloatRow &To, Value *V) {
     LeafList Leaves = leavesOf(V->getType(), DL);
     const unsigned Parts = leavesPerLane(V->getType());
     for (unsigned K = Lane * Parts; K < (Lane + 1) * Parts; ++K) {
@@ -102,7 +102,7 @@ LabelList OperationEmitter::floatLane(Builder &B, Instruction &I, const FloatOpe
     Value *X = Known.operands[0], *Y = Known.operands[1], *Z = Known.operands[2];
     Value *Product = B.CreateFMul(X, Y);
     LabelList Products;
-    RowCall Multiply(RT, B);
+    FloatRow Multiply(RT, B);
     Add(Multiply, X);
     Add(Multiply, Y);
     for (unsigned K = 0; K < Parts; ++K) {
@@ -139,7 +139,7 @@ LabelList OperationEmitter::signLane(Builder &B, const FloatOperation &Known, un
   LabelList Out = passThrough(B, X, Lane * Parts, Parts);
   const unsigned Last = (Lane + 1) * Parts - 1;
   const Leaf L = leavesOf(X->getType(), DL)[Last];
-  const uint64_t Sign = signOf(L.bits), Rest = maskOf(L.bits) & ~Sign;
+  const uint64_t Sign = signBit(L.bits), Rest = widthMask(L.bits) & ~Sign;
   Value *Bits = leafValue(B, X, L);
   if (Known.kind == FloatOperation::Kind::Negate) {
     Out.back() = binary(B, SF_OP_XOR, L.bits, Out.back(), RT.NoLabel, Bits, number(Sign));
@@ -164,7 +164,7 @@ void OperationEmitter::storeFloatPart(Builder &B, const FloatOperation &Known) {
   Value *Stored = unchecked(B.CreateAlignedLoad(T, At, Align(1)));
   const unsigned From = *floatFormat(X->getType());
   const unsigned To = floatFormat(T).value_or(SF_HALF);
-  RowCall Row(RT, B);
+  FloatRow Row(RT, B);
   LeafList Leaves = leavesOf(X->getType(), DL), Results = leavesOf(T, DL);
   for (unsigned K = 0; K < Leaves.size(); ++K)
     Row.add(Label(B, X, K), leafValue(B, X, Leaves[K]), Leaves[K].bits);

@@ -15,15 +15,15 @@ namespace symfleet {
 
 namespace {
 
-using Kind = FloatOperation::Kind;
+using FloatKind = FloatOperation::Kind;
 
-struct Named {
+struct FloatName {
   const char *name; // of the library function for double, or of the intrinsic
   unsigned function;
   unsigned arity;
 };
 
-constexpr Named Functions[] = {
+constexpr FloatName FloatNames[] = {
     {"sqrt", SF_FN_SQRT, 1},
     {"floor", SF_FN_FLOOR, 1},
     {"ceil", SF_FN_CEIL, 1},
@@ -100,10 +100,10 @@ bool isLibraryName(StringRef Name) {
               .Default(false);
 }
 
-const Named *findFunction(StringRef Name) {
-  static const StringMap<const Named *> Index = [] {
-    StringMap<const Named *> All;
-    for (const Named &Each : Functions)
+const FloatName *findFloatName(StringRef Name) {
+  static const StringMap<const FloatName *> Index = [] {
+    StringMap<const FloatName *> All;
+    for (const FloatName &Each : FloatNames)
       All[Each.name] = &Each;
     return All;
   }();
@@ -112,14 +112,14 @@ const Named *findFunction(StringRef Name) {
 }
 
 // Whether the back end fuses llvm.fmuladd for this function.
-bool fuses(const Function &F, Type *T) {
+bool fusesMultiplyAdd(const Function &F, Type *T) {
   StringRef Features = F.getFnAttribute("target-features").getValueAsString();
   bool Has = Features.contains("+fma,") || Features.contains("+fma4") ||
              Features.substr(Features.rfind(',') + 1) == "+fma";
   return Has && (T->getScalarType()->isFloatTy() || T->getScalarType()->isDoubleTy());
 }
 
-void comparison(FCmpInst::Predicate P, Value *X, Value *Y, FloatOperation &Out) {
+void describeComparison(FCmpInst::Predicate P, Value *X, Value *Y, FloatOperation &Out) {
   auto Set = [&](unsigned Function, bool Swap, bool Negated) {
     Out.function = Function;
     Out.operands = {Swap ? Y : X, Swap ? X : Y};
@@ -160,7 +160,7 @@ void comparison(FCmpInst::Predicate P, Value *X, Value *Y, FloatOperation &Out) 
 }
 
 // A function of the first arguments of a call.
-bool call(const CallBase &Call, unsigned Function, unsigned Arity, FloatOperation &Out) {
+bool describeCall(const CallBase &Call, unsigned Function, unsigned Arity, FloatOperation &Out) {
   if (Call.arg_size() < Arity)
     return false;
   Out.function = Function;
@@ -169,43 +169,43 @@ bool call(const CallBase &Call, unsigned Function, unsigned Arity, FloatOperatio
   return true;
 }
 
-bool bitwise(const CallBase &Call, StringRef Name, FloatOperation &Out) {
+bool describeSign(const CallBase &Call, StringRef Name, FloatOperation &Out) {
   if (Name == "fabs") {
-    Out.kind = Kind::Absolute;
-    return call(Call, 0, 1, Out);
+    Out.kind = FloatKind::Absolute;
+    return describeCall(Call, 0, 1, Out);
   }
   if (Name != "copysign")
     return false;
-  Out.kind = Kind::CopySign;
-  return call(Call, 0, 2, Out);
+  Out.kind = FloatKind::CopySign;
+  return describeCall(Call, 0, 2, Out);
 }
 
-bool intrinsic(const IntrinsicInst &I, FloatOperation &Out) {
+bool describeIntrinsic(const IntrinsicInst &I, FloatOperation &Out) {
   StringRef Name = I.getCalledFunction()->getName().drop_front(5); // llvm.
   if (auto *Compare = dyn_cast<ConstrainedFPCmpIntrinsic>(&I)) {
-    comparison(Compare->getPredicate(), I.getArgOperand(0), I.getArgOperand(1), Out);
+    describeComparison(Compare->getPredicate(), I.getArgOperand(0), I.getArgOperand(1), Out);
     return Out.function != 0;
   }
   bool Constrained = Name.consume_front("experimental.constrained.");
   if (!Constrained && Name.consume_front("is.fpclass"))
-    return call(I, SF_FN_CLASS, 2, Out);
+    return describeCall(I, SF_FN_CLASS, 2, Out);
   bool Saturates = Name.substr(0, 6) == "fptosi" || Name.substr(0, 6) == "fptoui";
   if (Saturates && !Constrained)
-    return call(I, Name[4] == 's' ? SF_FN_TO_SINT_SAT : SF_FN_TO_UINT_SAT, 1, Out);
+    return describeCall(I, Name[4] == 's' ? SF_FN_TO_SINT_SAT : SF_FN_TO_UINT_SAT, 1, Out);
   Name = Name.split('.').first;
-  if (bitwise(I, Name, Out))
+  if (describeSign(I, Name, Out))
     return true;
   if (Name == "fmuladd") {
-    if (!fuses(*I.getFunction(), I.getType()))
-      Out.kind = Kind::MultiplyAdd;
-    return call(I, SF_FN_FMA, 3, Out);
+    if (!fusesMultiplyAdd(*I.getFunction(), I.getType()))
+      Out.kind = FloatKind::MultiplyAdd;
+    return describeCall(I, SF_FN_FMA, 3, Out);
   }
-  const Named *Known = findFunction(Name);
-  return Known && call(I, Known->function, Known->arity, Out);
+  const FloatName *Known = findFloatName(Name);
+  return Known && describeCall(I, Known->function, Known->arity, Out);
 }
 
 // Functions that store a part of their result.
-bool storing(const CallInst &Call, StringRef Name, FloatOperation &Out) {
+bool describeStoring(const CallInst &Call, StringRef Name, FloatOperation &Out) {
   Type *Number = Call.getArgOperand(0)->getType();
   if (Name == "frexp") {
     Out.storedFunction = SF_FN_EXPONENT;
@@ -219,11 +219,12 @@ bool storing(const CallInst &Call, StringRef Name, FloatOperation &Out) {
   if (Call.arg_size() != 2 || !Call.getArgOperand(1)->getType()->isPointerTy())
     return false;
   Out.stored = Call.getArgOperand(1);
-  return call(Call, Name == "frexp" ? unsigned(SF_FN_FREXP) : unsigned(SF_FN_FRACTION), 1, Out);
+  return describeCall(Call, Name == "frexp" ? unsigned(SF_FN_FREXP) : unsigned(SF_FN_FRACTION), 1,
+                      Out);
 }
 
 // A function of the library by its name: with f for float and l for long double.
-bool libraryCall(const CallInst &Call, FloatOperation &Out) {
+bool describeLibraryCall(const CallInst &Call, FloatOperation &Out) {
   const Function *Callee = Call.getCalledFunction();
   if (!Callee || !Callee->isDeclaration() || Callee->isIntrinsic() || Callee->isVarArg() ||
       Call.arg_empty() || Call.isNoBuiltin() || Call.isMustTailCall() ||
@@ -235,13 +236,13 @@ bool libraryCall(const CallInst &Call, FloatOperation &Out) {
       : First->isX86_FP80Ty() ? !Name.consume_back("l")
                               : !First->isDoubleTy())
     return false;
-  if (storing(Call, Name, Out))
+  if (describeStoring(Call, Name, Out))
     return Call.getType() == First;
-  if (bitwise(Call, Name, Out))
+  if (describeSign(Call, Name, Out))
     return Call.getType() == First && Call.arg_size() == Out.operands.size();
-  const Named *Known = findFunction(Name);
+  const FloatName *Known = findFloatName(Name);
   if (!Known || !isLibraryName(Name) || Call.arg_size() != Known->arity ||
-      !call(Call, Known->function, Known->arity, Out))
+      !describeCall(Call, Known->function, Known->arity, Out))
     return false;
   bool GivesInteger = Known->function == SF_FN_LRINT || Known->function == SF_FN_LROUND;
   if (GivesInteger ? !Call.getType()->isIntegerTy(64) : Call.getType() != First)
@@ -253,7 +254,7 @@ bool libraryCall(const CallInst &Call, FloatOperation &Out) {
   return true;
 }
 
-bool cast(const CastInst &I, FloatOperation &Out) {
+bool describeCast(const CastInst &I, FloatOperation &Out) {
   Out.operands = {I.getOperand(0)};
   switch (I.getOpcode()) {
   case Instruction::SIToFP:
@@ -277,7 +278,7 @@ bool cast(const CastInst &I, FloatOperation &Out) {
   }
 }
 
-bool describe(const Instruction &I, FloatOperation &Out) {
+bool describeFloat(const Instruction &I, FloatOperation &Out) {
   switch (I.getOpcode()) {
   case Instruction::FAdd:
     Out.function = SF_FN_ADD;
@@ -295,19 +296,20 @@ bool describe(const Instruction &I, FloatOperation &Out) {
     Out.function = SF_FN_REM;
     break;
   case Instruction::FNeg:
-    Out.kind = Kind::Negate;
+    Out.kind = FloatKind::Negate;
     Out.operands = {I.getOperand(0)};
     return true;
   case Instruction::FCmp:
-    comparison(llvm::cast<FCmpInst>(I).getPredicate(), I.getOperand(0), I.getOperand(1), Out);
+    describeComparison(llvm::cast<FCmpInst>(I).getPredicate(), I.getOperand(0), I.getOperand(1),
+                       Out);
     return Out.function != 0;
   case Instruction::Call:
     if (auto *Known = dyn_cast<IntrinsicInst>(&I))
-      return intrinsic(*Known, Out);
-    return libraryCall(llvm::cast<CallInst>(I), Out);
+      return describeIntrinsic(*Known, Out);
+    return describeLibraryCall(llvm::cast<CallInst>(I), Out);
   default:
     if (auto *C = dyn_cast<CastInst>(&I))
-      return cast(*C, Out);
+      return describeCast(*C, Out);
     return false;
   }
   Out.operands = {I.getOperand(0), I.getOperand(1)};
@@ -341,13 +343,13 @@ std::optional<unsigned> floatFormat(Type *T) {
 
 std::optional<FloatOperation> floatOperationOf(const Instruction &I, const DataLayout &DL) {
   FloatOperation Out;
-  if (!describe(I, Out) || !hasRows(I.getType(), DL))
+  if (!describeFloat(I, Out) || !hasRows(I.getType(), DL))
     return std::nullopt;
   for (Value *V : Out.operands)
     if (!hasRows(V->getType(), DL))
       return std::nullopt;
   bool OfLongDouble = Out.operands[0]->getType()->isX86_FP80Ty();
-  if (OfLongDouble && Out.function == SF_FN_FMA && Out.kind == Kind::Function)
+  if (OfLongDouble && Out.function == SF_FN_FMA && Out.kind == FloatKind::Function)
     return std::nullopt; // would need six operands
   return Out;
 }

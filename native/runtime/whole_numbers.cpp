@@ -9,7 +9,7 @@ namespace sf {
 
 namespace {
 
-constexpr unsigned DepthMax = 8;
+constexpr unsigned WholeDepthMax = 8;
 
 // Integers of up to this many bits, and two to their power, are exact.
 unsigned exactBits(unsigned Format) {
@@ -56,7 +56,7 @@ unsigned boundOf(Label L, bool Signed) {
 bool wholeRow(const sf_row &R, unsigned Format, unsigned Depth, WholeNumber &Out);
 
 bool wholeNumber(Operand A, unsigned Format, unsigned Depth, WholeNumber &Out) {
-  if (Format == SF_X87 || Depth > DepthMax)
+  if (Format == SF_X87 || Depth > WholeDepthMax)
     return false;
   bool Constant = !A.label || row(A.label).op == SF_OP_CONST;
   if (!Constant)
