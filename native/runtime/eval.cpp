@@ -119,6 +119,8 @@ uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B,
   case SF_OP_LENGTH:
   case SF_OP_TABLE:
   case SF_OP_ARRAY:
+  case SF_OP_FLOAT: // not evaluated in the target
+  case SF_OP_TEXT:
   case SF_OP_INVALID:
     break;
   }

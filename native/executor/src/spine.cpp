@@ -141,12 +141,12 @@ uint32_t partsSwapped(const Trace &trace, const sf_row &row, unsigned &amount) {
 } // namespace
 
 bool Undo::apply(const Trace &trace, uint64_t otherValue, Wanted &wanted) const {
-  const sf_row &row = trace.rows[this->row];
-  const unsigned bits = row.bits;
+  const sf_row &undone = trace.rows[row];
+  const unsigned bits = undone.bits;
   const uint64_t mask = lowBits(bits);
   switch (kind) {
   case Plain:
-    return undoPlain(row, otherValue, otherIsLeft, wanted);
+    return undoPlain(undone, otherValue, otherIsLeft, wanted);
   case Times:
     return undoTimes(factor, wanted);
   case Rotate: {

@@ -179,6 +179,41 @@ PARSE_TO(__isoc23_strtol)
 PARSE_TO(__isoc23_strtoll)
 PARSE_TO(__isoc23_strtoul)
 PARSE_TO(__isoc23_strtoull)
+/* A text that may be a floating-point number. */
+static char *decimal(struct world *w) {
+  static const char *const starts[] = {"",    "-",    "+.",    " \t\n", "0x1.",  "1e",   "-inf", "nan(1",
+                                       "0.0", "1e30", "2.5e-", ".",     "1e999", "1e-9", "INFI", "9007199254740993"};
+  char *s = buffer(w);
+  strcpy(s, starts[choose(w, 4, sizeof starts / sizeof *starts)]);
+  for (unsigned i = 0, end = choose(w, 5, 12); i < end; i++) {
+    char digit = "0123456789.eE+-xpnif ,"[(uint8_t)w->text[i] % (choose(w, 6, 2) ? 11 : 22)];
+    strncat(s, &digit, 1);
+  }
+  if (choose(w, 7, 3) == 0)
+    strcat(s, w->text);
+  return s;
+}
+#define PARSE_DECIMAL(type, name)                                                                  \
+  CASE(name) {                                                                                     \
+    char *end = NULL, *s = decimal(w);                                                             \
+    union {                                                                                        \
+      type value;                                                                                  \
+      uint64_t bits[2];                                                                            \
+    } result = {.bits = {0, 0}};                                                                   \
+    errno = 77;                                                                                    \
+    result.value = f(s, choose(w, 9, 4) ? &end : NULL);                                            \
+    see_errno(w);                                                                                  \
+    see(w, result.bits[0]);                                                                        \
+    see(w, result.bits[1] & 0xffff);                                                               \
+    see_pointer(w, end);                                                                           \
+  }
+PARSE_DECIMAL(float, strtof)
+PARSE_DECIMAL(double, strtod)
+PARSE_DECIMAL(long double, strtold)
+CASE(atof) {
+  double value = f(decimal(w));
+  see_bytes(w, &value, sizeof value);
+}
 #define CHARACTER(name)                                                                            \
   CASE(name) {                                                                                     \
     see(w, (uint64_t)f((uint8_t)w->text[0]));                                                      \
