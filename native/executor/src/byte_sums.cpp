@@ -1,6 +1,7 @@
 #include "byte_sums.h"
 
 #include <numeric>
+#include <utility>
 
 namespace sf {
 
@@ -81,7 +82,7 @@ void ByteSums::arrange() {
     }
   order.resize(scope.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](size_t byte) { return span[byte]; });
+  std::ranges::sort(order, {}, [&](size_t byte) { return std::pair(-span[byte], byte); });
   for (size_t i = 0; i < sums.size(); ++i) {
     sums[i].lowest.assign(scope.size() + 1, 0);
     sums[i].highest.assign(scope.size() + 1, 0);

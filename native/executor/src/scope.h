@@ -74,7 +74,9 @@ private:
     for (unsigned value = 0; value < 256; ++value)
       if (domain[value])
         all.push_back(uint8_t(value));
-    std::ranges::stable_sort(all, {}, [&](uint8_t value) { return std::abs(value - centre); });
+    std::ranges::sort(all, {}, [&](uint8_t value) {
+      return std::pair(std::abs(value - centre), value); // no two are alike
+    });
     return all;
   }
 };
