@@ -1,6 +1,8 @@
 // Evaluation of operations and of small expressions.
 #include "expr.h"
 
+#include "symfleet/printed_number.h"
+
 #include <string.h>
 
 namespace sf {
@@ -109,6 +111,8 @@ uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B,
       Out |= (A >> I & 1) << (Bits - 1 - I);
     return Out;
   }
+  case SF_OP_NUMBER:
+    return A;
   case SF_OP_UMULH:
     return (uint64_t)((unsigned __int128)A * B >> Bits);
   case SF_OP_UDIVW:
@@ -121,6 +125,8 @@ uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B,
   case SF_OP_ARRAY:
   case SF_OP_FLOAT: // not evaluated in the target
   case SF_OP_TEXT:
+  case SF_OP_PRINTED:
+  case SF_OP_PRINTED_SIZE:
   case SF_OP_INVALID:
     break;
   }
@@ -189,6 +195,10 @@ uint64_t evaluateRow(const Slice &S, const sf_row &R, uint64_t Byte) {
     uint64_t Index = ValueOf(R.a);
     return Index < R.k ? blobElement(R, Index) : 0;
   }
+  case SF_OP_PRINTED:
+    return sf_printed_number_at(ValueOf(R.a), row(R.a).bits, R.c, R.k, R.aux);
+  case SF_OP_PRINTED_SIZE:
+    return sf_printed_number(ValueOf(R.a), row(R.a).bits, R.c, R.k).size;
   default:
     return evaluate((sf_op)R.op, R.bits, R.aux, ValueOf(R.a), ValueOf(R.b),
                     isTernary(R.op) ? ValueOf(R.c) : 0, R.a ? row(R.a).bits : 0,

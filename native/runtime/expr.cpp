@@ -1,6 +1,8 @@
 // Creation and canonical form of expression rows.
 #include "expr.h"
 
+#include "symfleet/printed_number.h"
+
 #include <string.h>
 
 namespace sf {
@@ -373,6 +375,12 @@ static bool compareWithConstant(sf_op Op, unsigned Bits, Operand A, uint64_t K, 
   }
   if (!Equality)
     return false;
+  if (R.op == SF_OP_ITE && row(R.b).op == SF_OP_CONST && row(R.c).op == SF_OP_CONST) {
+    const bool Then = (row(R.b).k == K) == (Op == SF_OP_EQ);
+    const bool Else = (row(R.c).k == K) == (Op == SF_OP_EQ);
+    Out = Then == Else ? constant(Then) : Then ? known(R.a) : logicalNot(known(R.a));
+    return true;
+  }
   if (R.op == SF_OP_SUB && K == 0) {
     Out = compare(Op, Bits, R.a ? known(R.a) : constant(R.k), R.b ? known(R.b) : constant(R.k));
     return true;
@@ -675,6 +683,28 @@ Operand tableRead(uint32_t InputByte, unsigned Bits, const void *Elements, uint6
   R.a = Index.label;
   R.c = Offset;
   return {internRow(R, Meta{Value, Mask, InputByte, 0}), Value};
+}
+
+static Operand textRow(sf_op Op, unsigned Bits, Operand A, uint32_t Format, uint64_t Suffix,
+                       unsigned Index, uint64_t Value) {
+  sf_row R{};
+  R.op = (uint8_t)Op;
+  R.bits = (uint8_t)Bits;
+  R.aux = (uint16_t)Index;
+  R.a = A.label;
+  R.c = Format;
+  R.k = Suffix;
+  return {internRow(R, Meta{Value, maskOf(Bits), dependenceOf(A.label), 0}), Value};
+}
+
+Operand textByte(Operand A, unsigned Bits, uint32_t Format, uint64_t Suffix, unsigned Index) {
+  const uint64_t Value = sf_printed_number_at(A.value, Bits, Format, Suffix, Index);
+  return A.label ? textRow(SF_OP_PRINTED, 8, A, Format, Suffix, Index, Value) : constant(Value);
+}
+
+Operand textLength(Operand A, unsigned Bits, uint32_t Format, uint64_t Suffix) {
+  const uint64_t Value = sf_printed_number(A.value, Bits, Format, Suffix).size;
+  return A.label ? textRow(SF_OP_PRINTED_SIZE, 8, A, Format, Suffix, 0, Value) : constant(Value);
 }
 
 } // namespace sf

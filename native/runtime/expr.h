@@ -68,6 +68,9 @@ Operand divideDouble(sf_op Op, unsigned Bits, Operand High, Operand Low, Operand
 constexpr bool isTernary(unsigned Op) {
   return Op == SF_OP_ITE || Op == SF_OP_UDIVW || Op == SF_OP_UREMW;
 }
+// Character Index of the text that printf makes of a number, and its length.
+Operand textByte(Operand A, unsigned Bits, uint32_t Format, uint64_t Suffix, unsigned Index);
+Operand textLength(Operand A, unsigned Bits, uint32_t Format, uint64_t Suffix);
 
 // The value of an operation on values (eval.cpp).
 uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B, uint64_t C,

@@ -207,7 +207,7 @@ SF_FINDER(findInMemory, memchr(S.At, C, S.Size))
 
 // A search for a needle: one branch for each position that was tried.
 void searched(const ModelCall &Call, const uint8_t *Hay, uint64_t HaySize, const uint8_t *Needle,
-              uint64_t NeedleSize, uint64_t Found) {
+              uint64_t NeedleSize, uint64_t Found, unsigned Flags = 0) {
   KeepErrno Keep;
   TableLock Lock;
   if (!Lock || !NeedleSize)
@@ -220,6 +220,10 @@ void searched(const ModelCall &Call, const uint8_t *Hay, uint64_t HaySize, const
       for (; Count < 8 && I < NeedleSize; ++I, ++Count) {
         X[Count] = byteAt(Hay + P + I);
         Y[Count] = byteAt(Needle + I);
+        if (Flags & FoldCase) {
+          X[Count] = lower(X[Count]);
+          Y[Count] = lower(Y[Count]);
+        }
       }
       Match = binary(SF_OP_AND, 1, Match,
                      compare(SF_OP_EQ, 8 * Count, joinBytes(X, Count), joinBytes(Y, Count)));
@@ -328,6 +332,16 @@ SF_MODEL_API void *__sf_model_memrchr(const void *At, int C, size_t Size) {
   return Found;
 }
 
+SF_MODEL_API void *__sf_model_rawmemchr(const void *At, int C) {
+  void *Found = rawmemchr((void *)At, C);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_rawmemchr, 2);
+  uint64_t Where = (uint64_t)((char *)Found - (const char *)At);
+  scanned(Call, At, Where, Where + 1, wantedByte(Call, C), 0);
+  return Found;
+}
+
 SF_MODEL_API void *__sf_model_memmem(const void *Hay, size_t HaySize, const void *Needle,
                                      size_t NeedleSize) {
   void *Found = memmem(Hay, HaySize, Needle, NeedleSize);
@@ -422,6 +436,16 @@ SF_MODEL_API char *__sf_model_strstr(const char *Hay, const char *Needle) {
   return Found;
 }
 
+SF_MODEL_API char *__sf_model_strcasestr(const char *Hay, const char *Needle) {
+  char *Found = strcasestr((char *)Hay, Needle);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_strcasestr, 0);
+  searched(Call, (const uint8_t *)Hay, strlen(Hay), (const uint8_t *)Needle, strlen(Needle),
+           Found ? (uint64_t)(Found - Hay) : UINT64_MAX, FoldCase);
+  return Found;
+}
+
 SF_MODEL_API size_t __sf_model_strspn(const char *S, const char *Set) {
   size_t Length = strspn(S, Set);
   if (!G.recording)
@@ -479,6 +503,65 @@ SF_MODEL_API char *__sf_model_strncpy(char *To, const char *From, size_t Size) {
       clearLabels((uint64_t)To + Length + 1, Size - Length - 1);
   }
   return strncpy(To, From, Size);
+}
+
+SF_MODEL_API char *__sf_model_stpncpy(char *To, const char *From, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_stpncpy, 0);
+    uint64_t Length = strnlen(From, Size);
+    scanned(Call, From, Length, Size, constant(0), 0);
+    TableLock Lock;
+    if (Lock)
+      copyLabels((uint64_t)To, (uint64_t)From, Length < Size ? Length + 1 : Size);
+    if (Length < Size)
+      clearLabels((uint64_t)To + Length + 1, Size - Length - 1);
+  }
+  return stpncpy(To, From, Size);
+}
+
+SF_MODEL_API void *__sf_model_memccpy(void *To, const void *From, int C, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_memccpy, 3);
+    const void *Found = memchr((void *)From, C, Size);
+    uint64_t Where = Found ? (uint64_t)((const char *)Found - (const char *)From) : Size;
+    Operand Wanted = constant((uint8_t)C);
+    if (TableLock Lock; Lock)
+      Wanted = extract(Call.argument(2, (uint32_t)C), 32, 0, 8);
+    scanned(Call, From, Where, Size, Wanted, 0);
+    TableLock Lock;
+    if (Lock)
+      copyLabels((uint64_t)To, (uint64_t)From, Found ? Where + 1 : Size);
+  }
+  return memccpy(To, From, C, Size);
+}
+
+// A program that calls these has a C library that has them.
+extern "C" __attribute__((weak)) size_t real_strlcpy(char *, const char *, size_t) asm("strlcpy");
+extern "C" __attribute__((weak)) size_t real_strlcat(char *, const char *, size_t) asm("strlcat");
+
+SF_MODEL_API size_t __sf_model_strlcpy(char *To, const char *From, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_strlcpy, 0);
+    uint64_t Length = strlen(From);
+    scannedToNul(Call, From, Length);
+    copiedString(Call, To, From, Length, !Size ? 0 : Length < Size ? Length + 1 : Size - 1);
+    if (Size && Length >= Size)
+      clearLabels((uint64_t)To + Size - 1, 1);
+  }
+  return real_strlcpy(To, From, Size);
+}
+
+SF_MODEL_API size_t __sf_model_strlcat(char *To, const char *From, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_strlcat, 0);
+    uint64_t Start = strnlen(To, Size), Length = strlen(From), Room = Size - Start;
+    scanned(Call, To, Start, Size, constant(0), 0);
+    scannedToNul(Call, From, Length);
+    copiedString(Call, To + Start, From, Length, !Room ? 0 : Length < Room ? Length + 1 : Room - 1);
+    if (Room && Length >= Room)
+      clearLabels((uint64_t)To + Size - 1, 1);
+  }
+  return real_strlcat(To, From, Size);
 }
 
 SF_MODEL_API char *__sf_model_strcat(char *To, const char *From) {

@@ -89,6 +89,9 @@ NAMES = {
     98: "udivw",
     99: "uremw",
     100: "array",
+    120: "number",
+    121: "printed",
+    122: "printed_size",
 }
 
 
@@ -137,6 +140,27 @@ class Recording:
 
 def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) & 1 else value
+
+
+def printed(value: int, bits: int, form: int, suffix: int) -> bytes:
+    """Return the text that an SF_OP_PRINTED row speaks of, as Python formats it."""
+    base, width = form & 0x3F, form >> 13 & 0xFF
+    precision = (form >> 21 & 0x7F) - 1
+    number = signed(value, bits) if form & 0x40 else value
+    digits = format(abs(number), {8: "o", 10: "d", 16: "x"}[base])
+    digits = "" if precision == 0 and number == 0 else digits.rjust(precision, "0")
+    if base == 8 and form & 0x1000 and not digits.startswith("0"):
+        digits = "0" + digits
+    sign = "-" if number < 0 else ""
+    if form & 0x40 and not sign:
+        sign = "+" if form & 0x400 else " " if form & 0x800 else ""
+    if base == 16 and form & 0x1000 and number:
+        sign += "0x"
+    if form & 0x200 and precision < 0 and not form & 0x100:
+        digits = digits.rjust(width - len(sign), "0")
+    text = (sign + digits).ljust(width) if form & 0x100 else (sign + digits).rjust(width)
+    text = text.upper() if form & 0x80 else text
+    return text.encode() + suffix.to_bytes(8, "little")[: min(suffix >> 56, 7)]
 
 
 def quotient(a: int, b: int) -> int:
@@ -274,6 +298,13 @@ def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -
             at = row.c + a * size
             inside = a < row.k
             return int.from_bytes(recording.blobs[at : at + size], "little") if inside else 0
+        case 120:  # NUMBER
+            return a
+        case 121:  # PRINTED
+            text = printed(a, recording.rows[row.a].bits, row.c, row.k)
+            return text[row.aux] if row.aux < len(text) else 0
+        case 122:  # PRINTED_SIZE
+            return len(printed(a, recording.rows[row.a].bits, row.c, row.k))
         case _:
             pass  # an operation of two operands: below
     width = row.aux if _is_flag(row.op) else row.bits

@@ -76,6 +76,10 @@ void Evaluator::compute(uint32_t label) {
   case SF_OP_ARRAY:
     values[label] = trace.tableElement(row, known(row.a));
     return;
+  case SF_OP_PRINTED:
+  case SF_OP_PRINTED_SIZE:
+    values[label] = printedValue(row, known(row.a), trace.width(row.a));
+    return;
   }
   if (hasFourOperands(row.op)) {
     FourValues four{};

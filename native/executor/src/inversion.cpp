@@ -2,9 +2,11 @@
 #include "float_inversion.h"
 #include "number_text.h"
 #include "semantics.h"
+#include "written_numbers.h"
 
 #include <algorithm>
 #include <bitset>
+#include <map>
 
 namespace sf {
 namespace {
@@ -22,6 +24,8 @@ public:
   /// Tell whether higher numbers would repeat choices already made.
   bool exhausted() const { return choices > 0; }
   Assignment assignment() const;
+  /// With this, numbers in the input's text are only noted with their values.
+  std::vector<Condition> *numbers = nullptr;
 
 private:
   static constexpr unsigned StepsMax = 4096;
@@ -43,6 +47,10 @@ private:
   bool pushComparison(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
                       uint64_t wanted);
   bool pushTable(const sf_row &row, uint64_t wanted);
+  bool pushNumber(uint32_t label, uint64_t wanted);
+  bool pushCharacter(uint32_t label, uint64_t wanted);
+  bool pushPrinted();
+  bool setByte(ByteChange change);
   bool setInput(const sf_row &row, uint64_t wanted);
   bool want(uint32_t label, uint64_t value) {
     if (value > lowBits(trace.width(label)))
@@ -61,13 +69,15 @@ private:
   Evaluator *from;
   std::vector<Condition> work;
   std::vector<Twins> twins;
+  /// Characters wanted of printed numbers, by the first row seen of each text.
+  std::map<uint32_t, std::map<unsigned, uint8_t>> printed;
   Assignment bytes;
 };
 
 bool Descent::run(const Condition &goal) {
   work.push_back(goal);
-  for (unsigned step = 0; !work.empty() || !twins.empty(); ++step) {
-    if (step == StepsMax)
+  for (unsigned step = 0; !work.empty() || !twins.empty() || !printed.empty(); ++step) {
+    if (step == StepsMax || (work.empty() && twins.empty() && !pushPrinted()))
       return false;
     if (!twins.empty()) {
       Twins both = twins.back();
@@ -81,7 +91,7 @@ bool Descent::run(const Condition &goal) {
     if (!push(wanted))
       return false;
   }
-  return !bytes.empty();
+  return !bytes.empty() || numbers;
 }
 
 bool Descent::push(const Condition &wanted) {
@@ -139,6 +149,15 @@ bool Descent::push(const Condition &wanted) {
   case SF_OP_TABLE:
   case SF_OP_ARRAY:
     return pushTable(row, value);
+  case SF_OP_NUMBER:
+    return pushNumber(wanted.label, value);
+  case SF_OP_PRINTED:
+    return pushCharacter(wanted.label, value);
+  case SF_OP_PRINTED_SIZE: {
+    const bool negative = choose(2);
+    auto number = numberWithLength(row, trace.width(row.a), value, negative);
+    return number && want(row.a, *number);
+  }
   }
   return false;
 }
@@ -233,17 +252,49 @@ bool Descent::pushText(const sf_row &row, const FourValues &values, Number wante
   return true;
 }
 
-bool Descent::setInput(const sf_row &row, uint64_t wanted) {
-  for (unsigned i = 0; i < row.bits / 8u; ++i) {
-    ByteChange change{uint32_t(row.k + i), uint8_t(wanted >> (8 * i))};
-    auto at = std::ranges::lower_bound(bytes, change.offset, {}, &ByteChange::offset);
-    if (at != bytes.end() && at->offset == change.offset) {
-      if (at->value != change.value)
-        return false;
-    } else {
-      bytes.insert(at, change);
-    }
+bool Descent::pushNumber(uint32_t label, uint64_t wanted) {
+  if (numbers) {
+    numbers->push_back({label, wanted});
+    return true;
   }
+  const sf_row &row = trace.rows[label];
+  const unsigned way = row.aux >> 8 == SF_NUMBER_VALUE ? choose(NumberWays) : 0;
+  auto text = numberBytes(trace, row, wanted, way);
+  return text && std::ranges::all_of(*text, [&](ByteChange change) { return setByte(change); });
+}
+
+/// Characters of one text are collected: together they say which number it is.
+bool Descent::pushCharacter(uint32_t label, uint64_t wanted) {
+  const sf_row &row = trace.rows[label];
+  auto same = [&](const auto &entry) {
+    const sf_row &other = trace.rows[entry.first];
+    return other.a == row.a && other.c == row.c && other.k == row.k;
+  };
+  auto at = std::ranges::find_if(printed, same);
+  auto &characters = at != printed.end() ? at->second : printed[label];
+  return characters.try_emplace(row.aux, uint8_t(wanted)).first->second == wanted;
+}
+
+bool Descent::pushPrinted() {
+  auto [label, characters] = *printed.begin();
+  printed.erase(printed.begin());
+  const sf_row &row = trace.rows[label];
+  auto number = numberWithText(row, trace.width(row.a), now(row.a), characters);
+  return number && want(row.a, *number);
+}
+
+bool Descent::setByte(ByteChange change) {
+  auto at = std::ranges::lower_bound(bytes, change.offset, {}, &ByteChange::offset);
+  if (at != bytes.end() && at->offset == change.offset)
+    return at->value == change.value;
+  bytes.insert(at, change);
+  return true;
+}
+
+bool Descent::setInput(const sf_row &row, uint64_t wanted) {
+  for (unsigned i = 0; i < row.bits / 8u; ++i)
+    if (!setByte({uint32_t(row.k + i), uint8_t(wanted >> (8 * i))}))
+      return false;
   return true;
 }
 
@@ -255,6 +306,9 @@ bool Descent::pushTable(const sf_row &row, uint64_t wanted) {
       fitting.push_back(uint32_t(i));
   if (fitting.empty())
     return false;
+  // Texts are about printable characters; a NUL would end them.
+  std::stable_partition(fitting.begin(), fitting.end(),
+                        [](uint8_t c) { return c >= 0x20 && c < 0x7f; });
   unsigned options = unsigned(std::min<size_t>(fitting.size(), 8));
   // Spread over the whole list: neighbours tend to behave alike.
   return want(row.a, fitting[choose(options) * fitting.size() / options]);
@@ -264,6 +318,10 @@ bool Descent::pushTable(const sf_row &row, uint64_t wanted) {
 bool Descent::pushBinary(const sf_row &row, uint64_t wanted) {
   bool canA = row.a && trace.bytes[row.a] != 0;
   bool canB = row.b && trace.bytes[row.b] != 0;
+  // Both of two conditions, or neither: one of them alone cannot do it.
+  if (canA && canB && row.bits == 1 &&
+      (row.op == SF_OP_AND ? wanted == 1 : row.op == SF_OP_OR && !wanted))
+    return want(row.a, wanted) && want(row.b, wanted);
   bool changeB = canA && canB ? choose(2) == 1 : canB;
   uint32_t side = changeB ? row.b : row.a;
   uint32_t rest = changeB ? row.a : row.b;
@@ -369,6 +427,24 @@ Answer Inversion::solve(const Query &query, Workbench &bench) {
       return {Verdict::Sat, std::move(assignment), false};
   }
   return {};
+}
+
+std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, const Trace &trace) {
+  constexpr unsigned WaysMax = 4;
+  std::vector<std::vector<uint8_t>> inputs;
+  for (unsigned number = 0; number < WaysMax; ++number) {
+    std::vector<Condition> numbers;
+    Descent descent(trace, number);
+    descent.numbers = &numbers;
+    if (!descent.run(goal))
+      continue;
+    if (descent.exhausted())
+      break;
+    for (const Condition &each : numbers)
+      if (auto input = withNumber(trace, trace.rows[each.label], each.value))
+        inputs.push_back(std::move(*input));
+  }
+  return inputs;
 }
 
 } // namespace sf

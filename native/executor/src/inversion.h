@@ -26,4 +26,8 @@ private:
   static constexpr unsigned AttemptsMax = 24;
 };
 
+/// Inputs in which a number's text is replaced by another, of whatever size, that
+/// may meet the goal: what follows moves, so no expression can tell whether it does.
+std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, const Trace &trace);
+
 } // namespace sf

@@ -109,6 +109,11 @@ void Lanes::execute(const Step &step, Column &out, std::span<const Bytes> values
   }
   if (hasFourOperands(row.op))
     return executeFour(step, out);
+  if (isPrinted(row.op)) {
+    for (unsigned lane = 0; lane < Width; ++lane)
+      out[lane] = printedValue(row, columns[step.a][lane], trace.width(row.a));
+    return;
+  }
   // A fixed operand is spread once, so that each operation is one plain loop.
   auto column = [&](int32_t index, uint64_t value, unsigned slot) -> const Column & {
     if (index >= 0)

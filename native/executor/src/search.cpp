@@ -1,4 +1,5 @@
 #include "search.h"
+#include "inversion.h"
 #include "mix.h"
 #include "monotonic.h"
 
@@ -118,6 +119,10 @@ void Search::attempt(const sf_event &event) {
     policy.remember(key, {nullptr, solution.assignment.value_or(Assignment{})});
   if (keep == Keep::Novel && solution.verdict == Verdict::Timeout && !solution.byTime)
     policy.rememberTimeout(key, limits.solverRlimit);
+  if (solution.verdict != Verdict::Sat)
+    for (std::vector<uint8_t> &bytes : withNumbersReplaced(query.goal, trace))
+      if (bytes.size() <= limits.inputBytes)
+        submit(std::move(bytes), "optimistic", event);
   if (!solution.assignment)
     return;
   submit(apply(*solution.assignment), solution.how, event);

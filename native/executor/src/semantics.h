@@ -6,6 +6,7 @@
 #pragma once
 
 #include "symfleet/abi.h"
+#include "symfleet/printed_number.h"
 
 #include <bit>
 #include <cstdint>
@@ -50,6 +51,16 @@ constexpr uint64_t reverseBits(uint64_t value, unsigned bits) {
   for (unsigned i = 0; i < bits; ++i)
     result |= (value >> i & 1) << (bits - 1 - i);
   return result;
+}
+
+/// Operations whose c and k are neither labels nor constants of a binary one.
+constexpr bool isPrinted(uint8_t op) { return op == SF_OP_PRINTED || op == SF_OP_PRINTED_SIZE; }
+
+/// The character, or the length, of a number's text.
+inline uint64_t printedValue(const sf_row &row, uint64_t number, unsigned numberBits) {
+  if (row.op == SF_OP_PRINTED)
+    return sf_printed_number_at(number, numberBits, row.c, row.k, row.aux);
+  return sf_printed_number(number, numberBits, row.c, row.k).size;
 }
 
 /// Compute one operation on values that are held in their low bits.
@@ -104,7 +115,7 @@ constexpr uint64_t apply(unsigned bits, unsigned aux, uint64_t x, uint64_t y, ui
     return asSigned(x, aux) < asSigned(y, aux);
   else if constexpr (Op == SF_OP_SLE)
     return asSigned(x, aux) <= asSigned(y, aux);
-  else if constexpr (Op == SF_OP_ZEXT)
+  else if constexpr (Op == SF_OP_ZEXT || Op == SF_OP_NUMBER)
     return x;
   else if constexpr (Op == SF_OP_SEXT)
     return uint64_t(asSigned(x, aux)) & mask;
@@ -191,6 +202,7 @@ template <typename F> decltype(auto) withOperation(uint8_t op, F &&f) {
     SF_CASE(SF_OP_UMULH)
     SF_CASE(SF_OP_UDIVW)
     SF_CASE(SF_OP_UREMW)
+    SF_CASE(SF_OP_NUMBER)
 #undef SF_CASE
   }
   __builtin_unreachable();

@@ -135,6 +135,12 @@ Z3_ast Translation::row(const sf_row &row) {
   case SF_OP_TABLE:
   case SF_OP_ARRAY:
     return table(row, x);
+  case SF_OP_NUMBER:
+    return x;
+  case SF_OP_PRINTED:
+  case SF_OP_PRINTED_SIZE:
+    // Anything: what is refuted so is refuted, what is not was no answer.
+    return Z3_mk_fresh_const(z3, "text", Z3_mk_bv_sort(z3, 8));
   }
   __builtin_unreachable(); // Trace lets no other op through
 }

@@ -84,6 +84,15 @@ bool Trace::normaliseFour(uint32_t index) {
   return isText ? textWidthFits(row.aux, row.bits) : floatWidthFits(row.aux, row.bits);
 }
 
+bool Trace::normalisePrinted(uint32_t index) {
+  const sf_row &row = rows[index];
+  const unsigned a = operandWidth(row.a, index);
+  if (isPrinted(row.op))
+    return a != 0 && row.bits == 8 && row.c >> 28 == 0;
+  const uint64_t room = row.c & 0xff;
+  return a == row.bits && row.k < input.size() && room <= input.size() - row.k;
+}
+
 /// Check one row against the rows below it and bring it into the form that
 /// semantics.h describes. Answers false when the row cannot be used.
 bool Trace::normalise(uint32_t index) {
@@ -100,6 +109,8 @@ bool Trace::normalise(uint32_t index) {
     row.a = 0;
   if (row.op != SF_OP_CONCAT && !isTernary(row.op))
     row.b = 0;
+  if (row.op == SF_OP_NUMBER || isPrinted(row.op))
+    return normalisePrinted(index);
   if (!isTernary(row.op) && row.op != SF_OP_TABLE && row.op != SF_OP_ARRAY)
     row.c = 0;
   const unsigned a = operandWidth(row.a, index), b = operandWidth(row.b, index);
@@ -168,6 +179,13 @@ void Trace::annotate(uint32_t index) {
   case SF_OP_ARRAY:
     seed[index] = tableElement(row, seed[row.a]);
     hash[index] = mix(mix(shape, hash[row.a]), blobHash(row));
+    bytes[index] = bytes[row.a];
+    return;
+  case SF_OP_NUMBER:
+  case SF_OP_PRINTED:
+  case SF_OP_PRINTED_SIZE:
+    seed[index] = isPrinted(row.op) ? printedValue(row, seed[row.a], rows[row.a].bits) : seed[row.a];
+    hash[index] = mix(mix(mix(shape, hash[row.a]), row.c), row.k);
     bytes[index] = bytes[row.a];
     return;
   }

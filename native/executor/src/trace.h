@@ -97,6 +97,7 @@ private:
   bool normalise(uint32_t index);
   bool normaliseBinary(uint32_t index);
   bool normaliseFour(uint32_t index);
+  bool normalisePrinted(uint32_t index);
   /// Width of an operand, or 0 when it is no valid row below `index`.
   unsigned operandWidth(uint32_t label, uint32_t index) const {
     return label > 0 && label < index ? rows[label].bits : 0;

@@ -196,6 +196,27 @@ enum sf_op {
    * of bits/8 bytes as memory held them. A number of k or more gives 0; an
    * SF_EV_FACT excludes it where it could happen. */
   SF_OP_ARRAY = 100,
+
+  /* The value of a, which is what the program made of a number in the input's
+   * text. Says where that text is, so that a solver can write another one; the
+   * rest of the row changes no value. k: offset of the text; aux: base |
+   * SF_NUMBER_SIGNED | SF_NUMBER_SKIPS_SPACE | sf_number_kind << 8; c: bytes that belong to this
+   * text or may | bytes of the number now << 8 | bytes of space before it << 16. */
+  SF_OP_NUMBER = 120,
+  /* Character number aux of the text that printf makes of a (8 bits; 0 behind
+   * its end), and how long that text is. c: sf_print_format (printed_number.h). */
+  SF_OP_PRINTED = 121,
+  SF_OP_PRINTED_SIZE = 122,
+};
+
+#define SF_NUMBER_SIGNED 0x40u
+#define SF_NUMBER_SKIPS_SPACE 0x80u
+enum sf_number_kind {
+  SF_NUMBER_VALUE = 0,    /* the value */
+  SF_NUMBER_IS_ONE = 1,   /* 1 bit: there is a digit */
+  SF_NUMBER_NEGATIVE = 2, /* 1 bit: there is a minus sign */
+  SF_NUMBER_OVER = 3,     /* 1 bit: it is beyond the range */
+  SF_NUMBER_END = 4,      /* bytes of space and number */
 };
 
 enum sf_float_format {
