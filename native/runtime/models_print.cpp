@@ -208,7 +208,8 @@ void Printer::labelNumber(Operand Value, unsigned Bits, uint32_t Format, uint64_
   const bool IsLast = Suffix != 0 || *F == 0;
   const unsigned Least = sf_printed_number(0, Bits, Format, Suffix).size;
   unsigned Most = sf_printed_number(maskOf(Bits), Bits, Format, Suffix).size;
-  if (unsigned Other = sf_printed_number(1ull << (Bits - 1), Bits, Format, Suffix).size; Other > Most)
+  if (unsigned Other = sf_printed_number(1ull << (Bits - 1), Bits, Format, Suffix).size;
+      Other > Most)
     Most = Other;
   Operand Text = textLength(Value, Bits, Format, Suffix);
   for (unsigned Other = IsLast ? Size + 1 : Least; Other <= Most && Least != Most;
@@ -233,7 +234,8 @@ void Printer::number(const Conversion &C, unsigned Base, bool Signed) {
   if (C.bytes < 4)
     Value = extract(Value, 32, 0, Bits);
   uint32_t Format = Base | C.flags | (Signed ? SF_PRINT_SIGNED : 0);
-  const bool Fits = C.width <= (int)SF_PRINT_WIDTH_MAX && C.precision <= (int)SF_PRINT_PRECISION_MAX;
+  const bool Fits =
+      C.width <= (int)SF_PRINT_WIDTH_MAX && C.precision <= (int)SF_PRINT_PRECISION_MAX;
   if (C.quoted || !Fits) { // in the C locale a quote changes nothing
     recordFact(Value, At);
     char Spec[16], Letter = Base == 8 ? 'o' : Base == 16 ? 'x' : Signed ? 'd' : 'u';
@@ -243,7 +245,7 @@ void Printer::number(const Conversion &C, unsigned Base, bool Signed) {
     return;
   }
   Format |= (uint32_t)C.width << SF_PRINT_WIDTH_SHIFT | (uint32_t)(C.precision + 1)
-                                                           << SF_PRINT_PRECISION_SHIFT;
+                                                            << SF_PRINT_PRECISION_SHIFT;
   uint64_t Suffix = 0;
   unsigned SuffixSize = 0;
   if (!suffix(Suffix, SuffixSize))

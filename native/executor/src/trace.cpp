@@ -184,7 +184,8 @@ void Trace::annotate(uint32_t index) {
   case SF_OP_NUMBER:
   case SF_OP_PRINTED:
   case SF_OP_PRINTED_SIZE:
-    seed[index] = isPrinted(row.op) ? printedValue(row, seed[row.a], rows[row.a].bits) : seed[row.a];
+    seed[index] =
+        isPrinted(row.op) ? printedValue(row, seed[row.a], rows[row.a].bits) : seed[row.a];
     hash[index] = mix(mix(mix(shape, hash[row.a]), row.c), row.k);
     bytes[index] = bytes[row.a];
     return;

@@ -36,7 +36,8 @@ static inline void sf_printed_add(struct sf_printed *text, char c, unsigned time
     text->at[text->size++] = c;
 }
 
-static inline unsigned sf_printed_digits(uint64_t value, unsigned base, int upper, char *backwards) {
+static inline unsigned sf_printed_digits(uint64_t value, unsigned base, int upper,
+                                         char *backwards) {
   unsigned count = 0;
   for (; value; value /= base) {
     unsigned digit = (unsigned)(value % base);
@@ -46,7 +47,7 @@ static inline unsigned sf_printed_digits(uint64_t value, unsigned base, int uppe
 }
 
 static inline struct sf_printed sf_printed_number(uint64_t value, unsigned bits, uint32_t format,
-                                            uint64_t suffix) {
+                                                  uint64_t suffix) {
   struct sf_printed text;
   char digits[64], prefix[2];
   const unsigned base = format & SF_PRINT_BASE;
@@ -92,7 +93,7 @@ static inline struct sf_printed sf_printed_number(uint64_t value, unsigned bits,
 
 /* Character index of the text, 0 behind its end. */
 static inline uint64_t sf_printed_number_at(uint64_t value, unsigned bits, uint32_t format,
-                                         uint64_t suffix, unsigned index) {
+                                            uint64_t suffix, unsigned index) {
   struct sf_printed text = sf_printed_number(value, bits, format, suffix);
   return index < text.size ? (uint8_t)text.at[index] : 0;
 }

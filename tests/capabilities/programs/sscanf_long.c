@@ -8,7 +8,8 @@ int main(void) {
   take_text(d, sizeof d);
   long id = 0;
   unsigned long flags = 0;
-  if (sscanf(d, "id=%ld, flags=%lx", &id, &flags) == 2 && id == -90000000000 && flags == 0xffff00001)
+  if (sscanf(d, "id=%ld, flags=%lx", &id, &flags) == 2 && id == -90000000000 &&
+      flags == 0xffff00001)
     hit();
   return tell((unsigned long)id);
 }
