@@ -9,8 +9,10 @@ using namespace llvm;
 
 namespace symfleet {
 
+// Cases of a switch that go the same way stay one edge, as they are one way.
 void splitCriticalEdges(Function &F) {
-  SplitAllCriticalEdges(F, CriticalEdgeSplittingOptions().setIgnoreUnreachableDests());
+  SplitAllCriticalEdges(
+      F, CriticalEdgeSplittingOptions().setIgnoreUnreachableDests().setMergeIdenticalEdges());
 }
 
 static bool dominatesAllSuccessors(const BasicBlock &BB, const DominatorTree &DT) {

@@ -1,5 +1,10 @@
 // Which instructions the engine understands.
+#include "Floats.h"
+#include "InlineAssembly.h"
 #include "Operations.h"
+#include "VectorIntrinsics.h"
+
+#include "symfleet/calls.h"
 
 using namespace llvm;
 
@@ -12,9 +17,31 @@ static bool hasWideLeaf(Type *T, const DataLayout &DL) {
   return false;
 }
 
+bool isWideInteger(const Type *T) {
+  return T->isIntegerTy() && T->getIntegerBitWidth() > 64 &&
+         T->getIntegerBitWidth() <= 64 * SF_WIDE_WORDS;
+}
+
+// Words of a scalar are handled together; lanes that are wide are not.
+static bool hasUnusableWide(Type *T, const DataLayout &DL) {
+  return hasWideLeaf(T, DL) && !isWideInteger(T);
+}
+
+static bool isModelledWide(const IntrinsicInst &I) {
+  switch (I.getIntrinsicID()) {
+  case Intrinsic::uadd_sat:
+  case Intrinsic::sadd_sat:
+  case Intrinsic::usub_sat:
+  case Intrinsic::ssub_sat:
+    return false;
+  default:
+    return isWideInteger(I.getArgOperand(0)->getType());
+  }
+}
+
 static Effect effectOfIntrinsic(const IntrinsicInst &I, const DataLayout &DL) {
-  if (hasWideLeaf(I.getType(), DL))
-    return Effect::Unmodelled;
+  if (isModelledVectorIntrinsic(I))
+    return Effect::Computes;
   switch (I.getIntrinsicID()) {
   case Intrinsic::umin:
   case Intrinsic::umax:
@@ -22,6 +49,7 @@ static Effect effectOfIntrinsic(const IntrinsicInst &I, const DataLayout &DL) {
   case Intrinsic::smax:
   case Intrinsic::abs:
   case Intrinsic::bswap:
+  case Intrinsic::bitreverse:
   case Intrinsic::ctpop:
   case Intrinsic::ctlz:
   case Intrinsic::cttz:
@@ -38,9 +66,9 @@ static Effect effectOfIntrinsic(const IntrinsicInst &I, const DataLayout &DL) {
   case Intrinsic::usub_sat:
   case Intrinsic::ssub_sat:
     for (const Use &A : I.args())
-      if (hasWideLeaf(A->getType(), DL))
+      if (hasWideLeaf(A->getType(), DL) && !isModelledWide(I))
         return Effect::Unmodelled;
-    return Effect::Computes;
+    return leavesOf(I.getType(), DL).empty() ? Effect::Unmodelled : Effect::Computes;
   case Intrinsic::expect:
   case Intrinsic::expect_with_probability:
   case Intrinsic::launder_invariant_group:
@@ -58,6 +86,9 @@ static Effect effectOfIntrinsic(const IntrinsicInst &I, const DataLayout &DL) {
   case Intrinsic::returnaddress:
   case Intrinsic::frameaddress:
   case Intrinsic::stacksave:
+#if LLVM_VERSION_MAJOR >= 15
+  case Intrinsic::threadlocal_address:
+#endif
     return Effect::None;
   default:
     return I.getType()->isVoidTy() ? Effect::None : Effect::Unmodelled;
@@ -70,25 +101,23 @@ static Effect effectOfCast(const CastInst &I, const DataLayout &DL) {
     return Effect::Unmodelled;
   switch (I.getOpcode()) {
   case Instruction::ZExt:
-  case Instruction::Trunc:
-    return I.getType()->isVectorTy() &&
-                   (hasWideLeaf(I.getSrcTy(), DL) || hasWideLeaf(I.getDestTy(), DL))
-               ? Effect::Unmodelled
-               : Effect::Computes;
   case Instruction::SExt:
-    return hasWideLeaf(I.getDestTy(), DL) ? Effect::Unmodelled : Effect::Computes;
+  case Instruction::Trunc:
   case Instruction::PtrToInt:
   case Instruction::IntToPtr:
-    return hasWideLeaf(I.getSrcTy(), DL) || hasWideLeaf(I.getDestTy(), DL) ? Effect::Unmodelled
-                                                                           : Effect::Computes;
+    return hasUnusableWide(I.getSrcTy(), DL) || hasUnusableWide(I.getDestTy(), DL)
+               ? Effect::Unmodelled
+               : Effect::Computes;
   case Instruction::AddrSpaceCast:
-  case Instruction::BitCast:
-    if (From.size() != To.size())
-      return Effect::Unmodelled;
-    for (unsigned K = 0; K < From.size(); ++K)
-      if (From[K].bits != To[K].bits)
-        return Effect::Unmodelled;
-    return Effect::Computes;
+    return From.size() == To.size() ? Effect::Computes : Effect::Unmodelled;
+  case Instruction::BitCast: {
+    unsigned Bits = 0;
+    for (const Leaf &L : From)
+      Bits += L.bits;
+    for (const Leaf &L : To)
+      Bits -= L.bits;
+    return Bits == 0 ? Effect::Computes : Effect::Unmodelled;
+  }
   default:
     return Effect::Unmodelled;
   }
@@ -97,21 +126,13 @@ static Effect effectOfCast(const CastInst &I, const DataLayout &DL) {
 static Effect effectOfBinary(const BinaryOperator &I, const DataLayout &DL) {
   if (!I.getType()->isIntOrIntVectorTy() || leavesOf(I.getType(), DL).empty())
     return Effect::Unmodelled;
-  if (!hasWideLeaf(I.getType(), DL))
-    return Effect::Computes;
-  switch (I.getOpcode()) {
-  case Instruction::And:
-  case Instruction::Or:
-  case Instruction::Xor:
-    return Effect::Computes;
-  case Instruction::LShr:
-  case Instruction::Shl: { // by whole words only
-    auto *Amount = dyn_cast<ConstantInt>(I.getOperand(1));
-    return Amount && Amount->getValue().urem(64) == 0 ? Effect::Computes : Effect::Unmodelled;
-  }
-  default:
+  return hasUnusableWide(I.getType(), DL) ? Effect::Unmodelled : Effect::Computes;
+}
+
+static Effect effectOfAssembly(const CallBase &Call) {
+  if (!isModelledAssembly(Call))
     return Effect::Unmodelled;
-  }
+  return memoryOfAssembly(Call).empty() ? Effect::Computes : Effect::Reads;
 }
 
 static Effect effectOfAtomic(const AtomicRMWInst &I, const DataLayout &DL) {
@@ -121,13 +142,13 @@ static Effect effectOfAtomic(const AtomicRMWInst &I, const DataLayout &DL) {
 }
 
 Effect effectOf(const Instruction &I, const DataLayout &DL) {
+  if (floatOperationOf(I, DL))
+    return Effect::Computes;
   switch (I.getOpcode()) {
   case Instruction::ICmp: {
-    bool Wide = hasWideLeaf(I.getOperand(0)->getType(), DL);
-    if (leavesOf(I.getOperand(0)->getType(), DL).empty() ||
-        (Wide && (!cast<ICmpInst>(I).isEquality() || I.getType()->isVectorTy())))
-      return Effect::Unmodelled;
-    return Effect::Computes;
+    Type *T = I.getOperand(0)->getType();
+    return leavesOf(T, DL).empty() || hasUnusableWide(T, DL) ? Effect::Unmodelled
+                                                             : Effect::Computes;
   }
   case Instruction::GetElementPtr:
     return I.getType()->isPointerTy() ? Effect::Computes : Effect::Unmodelled;
@@ -157,7 +178,7 @@ Effect effectOf(const Instruction &I, const DataLayout &DL) {
   case Instruction::CallBr:
     if (auto *Known = dyn_cast<IntrinsicInst>(&I))
       return effectOfIntrinsic(*Known, DL);
-    return cast<CallBase>(I).isInlineAsm() ? Effect::Unmodelled : Effect::Calls;
+    return cast<CallBase>(I).isInlineAsm() ? effectOfAssembly(cast<CallBase>(I)) : Effect::Calls;
   case Instruction::Alloca:
   case Instruction::LandingPad:
   case Instruction::Fence:

@@ -1,4 +1,5 @@
 #include "Instrumenter.h"
+#include "InlineAssembly.h"
 
 #include "symfleet/calls.h"
 
@@ -203,7 +204,14 @@ void Instrumenter::visit(Instruction &I) {
     });
     if (PendingTable)
       flush(I);
+    // How long it is decides what was there before.
+    auto *Mem = dyn_cast<MemIntrinsic>(&I);
+    bool Sized = Mem && isTracked(Mem->getLength());
+    if (Sized)
+      flush(I);
     add(Kind::Operation, I);
+    if (Sized)
+      flush(I);
     return;
   }
   switch (effectOf(I, DL)) {
@@ -236,18 +244,55 @@ void Instrumenter::noteLost(Instruction &I) {
     Line = At.getLine();
     File = At->getFilename().str();
   }
-  RT.Lost.push_back({What, File, F.getName().str(), Line});
+  RT.noteLost(I, {What, File, F.getName().str(), Line});
+}
+
+// Nothing may stand behind a call that must be a tail call: its result is the
+// caller's. A chain of such calls keeps the name of the first.
+void Instrumenter::noteTailCall(CallBase &Call) {
+  Builder B(&Call);
+  B.SetCurrentDebugLocation(DebugLoc());
+  Constant *From = RT.tlsField(offsetof(sf_tls, tail_from), RT.Int64);
+  Constant *To = RT.tlsField(offsetof(sf_tls, tail_to), RT.Int64);
+  Value *Self = B.CreatePtrToInt(&F, RT.Int64);
+  Value *First = unchecked(B.CreateLoad(RT.Int64, From));
+  Value *Before = unchecked(B.CreateLoad(RT.Int64, To));
+  Value *Goes = B.CreateAnd(B.CreateICmpEQ(Before, Self),
+                            B.CreateICmpNE(First, ConstantInt::get(RT.Int64, 0)));
+  unchecked(B.CreateStore(B.CreateSelect(Goes, First, Self), From));
+  unchecked(B.CreateStore(B.CreatePtrToInt(Call.getCalledOperand(), RT.Int64), To));
+}
+
+// What it writes is seen behind it: it may be any memory.
+void Instrumenter::visitAssembly(CallBase &Call) {
+  bool Modelled = effectOf(Call, DL) != Effect::Unmodelled;
+  if (!Modelled)
+    noteLost(Call);
+  flush(Call);
+  if (Modelled && isTracked(&Call))
+    add(Kind::Operation, Call);
+  bool Writes = any_of(memoryOfAssembly(Call), [](const AsmMemory &M) { return M.written; });
+  if (Writes && isa<CallInst>(Call) && !isEmptyAssembly(Call))
+    add(Kind::AsmWrites, Call);
 }
 
 void Instrumenter::visitCall(CallBase &Call) {
   if (Call.isInlineAsm()) {
-    noteLost(Call);
-    flush(Call);
+    visitAssembly(Call);
+    return;
+  }
+  if (isMathCall(Call, DL)) { // nothing of ours happens in there
+    if (floatOperationOf(Call, DL)->stored)
+      flush(Call);
+    if (isTracked(&Call))
+      add(Kind::Operation, Call);
     return;
   }
   bool Passes = any_of(Call.args(), [&](const Use &A) {
     return isTracked(A.get()) || Call.isByValArgument(Call.getArgOperandNo(&A));
   });
+  if (isTracked(Call.getCalledOperand()))
+    add(Kind::Target, Call);
   if (Passes)
     add(Kind::PassArgs, Call);
   flush(Call);
@@ -256,6 +301,8 @@ void Instrumenter::visitCall(CallBase &Call) {
     Builder B(&Call);
     unchecked(B.CreateStore(Emitter.nextSite(), RT.tlsField(SF_TLS_SITE, RT.Int64)));
   }
+  if (Call.isMustTailCall() && isTracked(&Call))
+    noteTailCall(Call);
   if (!isTracked(&Call) || Call.use_empty() || Call.isMustTailCall())
     return;
   Instruction *After = Call.getNextNode();

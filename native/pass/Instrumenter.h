@@ -47,7 +47,18 @@ public:
 private:
   using Builder = llvm::IRBuilder<>;
 
-  enum class Kind { Operation, TakeArgs, TakeRet, PassArgs, PassRet, VaStart, Terminator, Lost };
+  enum class Kind {
+    Operation,
+    TakeArgs,
+    TakeRet,
+    PassArgs,
+    PassRet,
+    VaStart,
+    Terminator,
+    Lost,
+    AsmWrites,
+    Target
+  };
   struct Step {
     Kind kind;
     llvm::Instruction *instruction;
@@ -68,6 +79,8 @@ private:
   void removeUnusedPhis();
   void visit(llvm::Instruction &I);
   void visitCall(llvm::CallBase &Call);
+  void noteTailCall(llvm::CallBase &Call);
+  void visitAssembly(llvm::CallBase &Call);
   void visitReturn(llvm::ReturnInst &Return);
   void add(Kind K, llvm::Instruction &I);
   void noteLost(llvm::Instruction &I);

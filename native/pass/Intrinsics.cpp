@@ -1,5 +1,6 @@
 // Label operations of LLVM's intrinsics.
 #include "Operations.h"
+#include "VectorIntrinsics.h"
 
 #include "symfleet/abi.h"
 
@@ -74,25 +75,35 @@ LabelList OperationEmitter::saturating(Builder &B, IntrinsicInst &I, unsigned Op
   return Out;
 }
 
+Value *OperationEmitter::lengthLabel(Builder &B, Value *Length) {
+  Term Short{Label(B, Length, 0), asInt64(B, Length), Length->getType()->getIntegerBitWidth()};
+  return Terms(RT, B).zext(Short, 64).label;
+}
+
 LabelList OperationEmitter::intrinsic(Builder &B, IntrinsicInst &I) {
   if (auto *Copy = dyn_cast<MemTransferInst>(&I)) {
     concretise(B, Copy->getRawDest());
     concretise(B, Copy->getRawSource());
     RT.call(B, "copy", RT.Void,
             {asInt64(B, Copy->getRawDest()), asInt64(B, Copy->getRawSource()),
-             asInt64(B, Copy->getLength())});
+             asInt64(B, Copy->getLength()), lengthLabel(B, Copy->getLength()), nextSite()});
     return {};
   }
   if (auto *Fill = dyn_cast<MemSetInst>(&I)) {
     concretise(B, Fill->getRawDest());
     RT.call(B, "fill", RT.Void,
             {asInt64(B, Fill->getRawDest()), asInt64(B, Fill->getValue()),
-             asInt64(B, Fill->getLength()), Label(B, Fill->getValue(), 0)});
+             asInt64(B, Fill->getLength()), Label(B, Fill->getValue(), 0),
+             lengthLabel(B, Fill->getLength()), nextSite()});
     return {};
   }
+  LabelList Out;
+  if (wideIntrinsic(B, I, Out))
+    return Out;
+  if (isModelledVectorIntrinsic(I))
+    return vectorIntrinsic(B, I);
   Value *X = I.getArgOperand(0);
   LeafList Leaves = leavesOf(I.getType(), DL);
-  LabelList Out;
   auto Unary = [&](unsigned Op) {
     for (unsigned K = 0; K < Leaves.size(); ++K) {
       Value *L = Label(B, X, K);
@@ -114,6 +125,8 @@ LabelList OperationEmitter::intrinsic(Builder &B, IntrinsicInst &I) {
     return minMax(B, I, CmpInst::ICMP_SGT);
   case Intrinsic::bswap:
     return Unary(SF_OP_BSWAP);
+  case Intrinsic::bitreverse:
+    return Unary(SF_OP_BITREVERSE);
   case Intrinsic::ctpop:
     return Unary(SF_OP_CTPOP);
   case Intrinsic::ctlz:

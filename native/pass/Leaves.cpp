@@ -29,6 +29,15 @@ static bool collect(Type *T, const DataLayout &DL, Leaf At, LeafList &Out) {
     Out.push_back(At);
     return true;
   }
+  if (T->isX86_FP80Ty()) { // the number below, its sign and exponent above
+    At.bits = 64;
+    Out.push_back(At);
+    At.piece = 1;
+    At.bits = 16;
+    At.offset += 8;
+    Out.push_back(At);
+    return true;
+  }
   if (auto *S = dyn_cast<StructType>(T)) {
     if (S->isOpaque())
       return false;
@@ -88,6 +97,8 @@ Value *leafValue(IRBuilder<> &B, Value *V, const Leaf &L) {
   for (unsigned Index : L.path)
     V = V->getType()->isVectorTy() ? B.CreateExtractElement(V, Index)
                                    : B.CreateExtractValue(V, Index);
+  if (V->getType()->isX86_FP80Ty())
+    V = B.CreateBitCast(V, B.getIntNTy(80));
   if (V->getType()->isIntegerTy() && V->getType()->getIntegerBitWidth() > 64)
     V = B.CreateTrunc(B.CreateLShr(V, L.piece * 64), B.getInt64Ty());
   return asInt64(B, V);

@@ -8,8 +8,8 @@
 
 namespace symfleet {
 
-// An integer of up to 64 bits, a pointer, a floating-point number's bits, or 64
-// bits of a wider integer.
+// An integer of up to 64 bits, a pointer, a floating-point number's bits, or up
+// to 64 bits of a wider integer or of a long double.
 struct Leaf {
   llvm::SmallVector<unsigned, 2> path; // indices of aggregates and vectors
   unsigned piece;                      // of a wide integer

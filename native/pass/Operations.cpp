@@ -3,6 +3,8 @@
 #include "symfleet/abi.h"
 #include "symfleet/calls.h"
 
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
 
 using namespace llvm;
@@ -70,6 +72,35 @@ Value *OperationEmitter::predicate(Builder &B, CmpInst::Predicate P, unsigned Bi
   }
 }
 
+// One of the comparisons that rows know, with operands swapped where needed.
+static unsigned rowComparison(CmpInst::Predicate P) {
+  switch (P) {
+  case CmpInst::ICMP_EQ:
+    return SF_OP_EQ;
+  case CmpInst::ICMP_NE:
+    return SF_OP_NE;
+  case CmpInst::ICMP_ULT:
+  case CmpInst::ICMP_UGT:
+    return SF_OP_ULT;
+  case CmpInst::ICMP_ULE:
+  case CmpInst::ICMP_UGE:
+    return SF_OP_ULE;
+  case CmpInst::ICMP_SLT:
+  case CmpInst::ICMP_SGT:
+    return SF_OP_SLT;
+  default:
+    return SF_OP_SLE;
+  }
+}
+
+LabelList OperationEmitter::widePredicate(Builder &B, CmpInst::Predicate P, Value *X, Value *Y) {
+  bool Swapped = P == CmpInst::ICMP_UGT || P == CmpInst::ICMP_UGE || P == CmpInst::ICMP_SGT ||
+                 P == CmpInst::ICMP_SGE;
+  if (Swapped)
+    std::swap(X, Y);
+  return wide(B, rowComparison(P), {X, Y}, 1);
+}
+
 LabelList OperationEmitter::passThrough(Builder &B, Value *From, unsigned First, unsigned Count) {
   LabelList Out;
   for (unsigned I = 0; I < Count; ++I)
@@ -78,6 +109,8 @@ LabelList OperationEmitter::passThrough(Builder &B, Value *From, unsigned First,
 }
 
 LabelList OperationEmitter::emit(Builder &B, Instruction &I) {
+  if (std::optional<FloatOperation> Known = floatOperationOf(I, DL))
+    return floating(B, I, *Known);
   switch (I.getOpcode()) {
   case Instruction::ICmp:
     return comparison(B, cast<ICmpInst>(I));
@@ -102,7 +135,8 @@ LabelList OperationEmitter::emit(Builder &B, Instruction &I) {
   case Instruction::AtomicCmpXchg:
     return compareExchange(B, cast<AtomicCmpXchgInst>(I));
   case Instruction::Call:
-    return intrinsic(B, cast<IntrinsicInst>(I));
+    return isa<IntrinsicInst>(I) ? intrinsic(B, cast<IntrinsicInst>(I))
+                                 : assembly(B, cast<CallInst>(I));
   default:
     if (auto *Cast = dyn_cast<CastInst>(&I))
       return conversion(B, *Cast);
@@ -145,16 +179,8 @@ LabelList OperationEmitter::binaryOperator(Builder &B, BinaryOperator &I) {
   LabelList Out;
   Value *X = I.getOperand(0), *Y = I.getOperand(1);
   LeafList Leaves = leavesOf(I.getType(), DL);
-  bool Wide = Leaves.size() > 1 && !I.getType()->isVectorTy();
-  if (Wide && I.isShift()) { // by whole words
-    int Words = int(cast<ConstantInt>(Y)->getZExtValue() / 64);
-    for (int K = 0; K < int(Leaves.size()); ++K) {
-      int From = I.getOpcode() == Instruction::Shl ? K - Words : K + Words;
-      bool Inside = From >= 0 && From < int(Leaves.size());
-      Out.push_back(Inside ? Label(B, X, unsigned(From)) : RT.NoLabel);
-    }
-    return Out;
-  }
+  if (isWideInteger(I.getType()) && !I.isBitwiseLogicOp())
+    return wide(B, tableOp(I.getOpcode()), {X, Y}, unsigned(Leaves.size()));
   for (unsigned K = 0; K < Leaves.size(); ++K) {
     Value *LX = Label(B, X, K), *LY = Label(B, Y, K);
     if (isZero(LX) && isZero(LY)) {
@@ -172,29 +198,29 @@ LabelList OperationEmitter::binaryOperator(Builder &B, BinaryOperator &I) {
 LabelList OperationEmitter::comparison(Builder &B, ICmpInst &I) {
   LabelList Out;
   Value *X = I.getOperand(0), *Y = I.getOperand(1);
+  if (isWideInteger(X->getType()))
+    return widePredicate(B, I.getPredicate(), X, Y);
   LeafList Leaves = leavesOf(X->getType(), DL);
   for (unsigned K = 0; K < Leaves.size(); ++K)
     Out.push_back(predicate(B, I.getPredicate(), Leaves[K].bits, Label(B, X, K), Label(B, Y, K),
                             leafValue(B, X, Leaves[K]), leafValue(B, Y, Leaves[K])));
-  if (I.getType()->isVectorTy() || Leaves.size() == 1)
-    return Out;
-  // Equality of a wide integer: of all its words.
-  bool Equal = I.getPredicate() == CmpInst::ICMP_EQ;
-  Value *L = RT.NoLabel, *V = nullptr;
-  for (unsigned K = 0; K < Leaves.size(); ++K) {
-    Value *Word = B.CreateZExt(
-        B.CreateICmp(I.getPredicate(), leafValue(B, X, Leaves[K]), leafValue(B, Y, Leaves[K])),
-        RT.Int64);
-    L = V ? binary(B, Equal ? SF_OP_AND : SF_OP_OR, 1, L, Out[K], V, Word) : Out[K];
-    V = !V ? Word : Equal ? B.CreateAnd(V, Word) : B.CreateOr(V, Word);
-  }
-  return {L};
+  return Out;
+}
+
+static bool sameCut(const LeafList &From, const LeafList &To) {
+  return From.size() == To.size() &&
+         std::equal(From.begin(), From.end(), To.begin(),
+                    [](const Leaf &A, const Leaf &B) { return A.bits == B.bits; });
 }
 
 LabelList OperationEmitter::conversion(Builder &B, CastInst &I) {
   LabelList Out;
   Value *X = I.getOperand(0);
   LeafList From = leavesOf(X->getType(), DL), To = leavesOf(I.getType(), DL);
+  if (isa<SExtInst>(I) && isWideInteger(I.getType()))
+    return wideSignExtension(B, I);
+  if (isa<BitCastInst>(I) && !sameCut(From, To))
+    return recut(B, X, I.getType());
   const unsigned Op =
       I.getOpcode() == Instruction::SExt ? unsigned(SF_OP_SEXT) : unsigned(SF_OP_ZEXT);
   for (unsigned K = 0; K < To.size(); ++K) {
@@ -311,6 +337,7 @@ LabelList OperationEmitter::load(Builder &B, LoadInst &I) {
   Value *At = B.CreatePtrToInt(I.getPointerOperand(), RT.Int64);
   Value *LA = Label(B, I.getPointerOperand(), 0);
   Constant *Site = nextSite();
+  nameObject(B, I.getPointerOperand());
   for (const Leaf &L : leavesOf(I.getType(), DL)) {
     Value *LK = L.offset ? binary(B, SF_OP_ADD, 64, LA, RT.NoLabel, At, number(L.offset)) : LA;
     Out.push_back(RT.call(
@@ -330,12 +357,15 @@ void OperationEmitter::storeLabels(Builder &B, Value *Pointer, Value *Stored,
   Value *At = B.CreatePtrToInt(Pointer, RT.Int64);
   Value *LA = Label(B, Pointer, 0);
   if (all_of(Labels, [&](Value *L) { return isZero(L); })) {
-    concretise(B, Pointer);
     uint64_t Size = DL.getTypeStoreSize(Stored->getType());
+    nameObject(B, Pointer);
+    if (!isZero(LA))
+      RT.call(B, "write", RT.Void, {LA, At, number(Size), nextSite()});
     RT.call(B, "clear", RT.Void, {At, number(Size)});
     return;
   }
   Constant *Site = nextSite();
+  nameObject(B, Pointer);
   LeafList Leaves = leavesOf(Stored->getType(), DL);
   for (unsigned K = 0; K < Leaves.size(); ++K)
     RT.call(B, "store", RT.Void,
@@ -343,10 +373,44 @@ void OperationEmitter::storeLabels(Builder &B, Value *Pointer, Value *Stored,
              Leaves[K].offset ? RT.NoLabel : LA, Labels[K], leafValue(B, Stored, Leaves[K]), Site});
 }
 
+// Tells how large the object is that an address of unknown value belongs to.
+void OperationEmitter::nameObject(Builder &B, Value *Pointer) {
+  if (isZero(Label(B, Pointer, 0)))
+    return;
+  const Value *Known = getUnderlyingObject(Pointer);
+  uint64_t Size = 0;
+  if (auto *Local = dyn_cast<AllocaInst>(Known); Local && Local->isStaticAlloca())
+    Size = DL.getTypeAllocSize(Local->getAllocatedType()) *
+           cast<ConstantInt>(Local->getArraySize())->getZExtValue();
+  else if (auto *Global = dyn_cast<GlobalVariable>(Known);
+           Global && Global->hasDefinitiveInitializer() && !Global->isThreadLocal())
+    Size = DL.getTypeAllocSize(Global->getValueType());
+  if (Size)
+    RT.call(B, "object", RT.Void,
+            {B.CreatePtrToInt(const_cast<Value *>(Known), RT.Int64), number(Size)});
+}
+
+void OperationEmitter::emitTarget(Builder &B, Value *Target) {
+  Value *L = Label(B, Target, 0);
+  if (!isZero(L))
+    RT.call(B, "target", RT.Void, {L, asInt64(B, Target), nextSite()});
+}
+
 void OperationEmitter::concretise(Builder &B, Value *V) {
   Value *L = Label(B, V, 0);
   if (!isZero(L))
     RT.call(B, "concrete", RT.Void, {L, asInt64(B, V), nextSite()});
+}
+
+Term OperationEmitter::atomicResult(Builder &B, AtomicRMWInst::BinOp Op, const Term &Old,
+                                    const Term &New) {
+  Terms T(RT, B);
+  if (Op == AtomicRMWInst::Nand)
+    return T.binary(SF_OP_XOR, T.binary(SF_OP_AND, Old, New), T.constant(~0ull, Old.bits));
+  bool Signed = Op == AtomicRMWInst::Max || Op == AtomicRMWInst::Min;
+  bool Largest = Op == AtomicRMWInst::Max || Op == AtomicRMWInst::UMax;
+  Term Less = T.compare(Signed ? SF_OP_SLT : SF_OP_ULT, Old, New);
+  return Largest ? T.choose(Less, New, Old) : T.choose(Less, Old, New);
 }
 
 LabelList OperationEmitter::atomicUpdate(Builder &B, AtomicRMWInst &I) {
@@ -382,6 +446,16 @@ LabelList OperationEmitter::atomicUpdate(Builder &B, AtomicRMWInst &I) {
     LN = binary(B, SF_OP_XOR, L.bits, LO, LV, Old, New);
     Stored = B.CreateXor(Old, New);
     break;
+  case AtomicRMWInst::Nand:
+  case AtomicRMWInst::Max:
+  case AtomicRMWInst::Min:
+  case AtomicRMWInst::UMax:
+  case AtomicRMWInst::UMin: {
+    Term Result = atomicResult(B, I.getOperation(), {LO, Old, L.bits}, {LV, New, L.bits});
+    LN = Result.label;
+    Stored = Result.value;
+    break;
+  }
   default: // the new value is concrete
     break;
   }
@@ -413,8 +487,29 @@ void OperationEmitter::emitTerminator(Builder &B, Instruction &I) {
   } else if (auto *Switch = dyn_cast<SwitchInst>(&I)) {
     switchEvents(B, *Switch);
   } else if (auto *Indirect = dyn_cast<IndirectBrInst>(&I)) {
-    concretise(B, Indirect->getAddress());
+    emitTarget(B, Indirect->getAddress());
   }
+}
+
+// The ranges of values that lead to each successor but the default one, as
+// sf_switch_range has them: low, high, way.
+static SmallVector<uint64_t, 48> rangesOf(SwitchInst &I) {
+  MapVector<BasicBlock *, SmallVector<uint64_t, 8>> Ways;
+  for (auto &Case : I.cases())
+    if (Case.getCaseSuccessor() != I.getDefaultDest())
+      Ways[Case.getCaseSuccessor()].push_back(Case.getCaseValue()->getZExtValue());
+  SmallVector<uint64_t, 48> Ranges;
+  uint64_t Number = 0;
+  for (auto &[Block, Values] : Ways) {
+    llvm::sort(Values);
+    for (size_t First = 0, Next; First < Values.size(); First = Next) {
+      for (Next = First + 1; Next < Values.size() && Values[Next] == Values[Next - 1] + 1; ++Next)
+        ;
+      Ranges.append({Values[First], Values[Next - 1], Number});
+    }
+    ++Number;
+  }
+  return Ranges;
 }
 
 void OperationEmitter::switchEvents(Builder &B, SwitchInst &I) {
@@ -423,14 +518,14 @@ void OperationEmitter::switchEvents(Builder &B, SwitchInst &I) {
   unsigned Bits = I.getCondition()->getType()->getIntegerBitWidth();
   if (isZero(L) || Bits > 64)
     return;
-  SmallVector<uint64_t, 16> Cases;
-  for (auto &Case : I.cases())
-    Cases.push_back(Case.getCaseValue()->getZExtValue());
-  Constant *List = ConstantDataArray::get(RT.C, Cases);
+  SmallVector<uint64_t, 48> Ranges = rangesOf(I);
+  if (Ranges.empty())
+    return;
+  Constant *List = ConstantDataArray::get(RT.C, Ranges);
   auto *ListGlobal =
       new GlobalVariable(RT.M, List->getType(), true, GlobalValue::PrivateLinkage, List);
   Constant *Fields[] = {Site, ConstantInt::get(RT.Int32, Bits),
-                        ConstantInt::get(RT.Int32, Cases.size()),
+                        ConstantInt::get(RT.Int32, Ranges.size() / 3),
                         ConstantExpr::getBitCast(ListGlobal, RT.BytePtr)};
   auto *Type = StructType::get(RT.C, {RT.Int64, RT.Int32, RT.Int32, RT.BytePtr});
   auto *Record = new GlobalVariable(RT.M, Type, true, GlobalValue::PrivateLinkage,

@@ -5,8 +5,10 @@
 #ifndef SYMFLEET_PASS_OPERATIONS_H
 #define SYMFLEET_PASS_OPERATIONS_H
 
+#include "Floats.h"
 #include "Leaves.h"
 #include "Runtime.h"
+#include "Terms.h"
 
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -28,6 +30,9 @@ enum class Effect {
 
 Effect effectOf(const llvm::Instruction &I, const llvm::DataLayout &DL);
 
+// An integer that is handled as several words.
+bool isWideInteger(const llvm::Type *T);
+
 // An instruction that changes the labels of memory.
 bool writesMemoryLabels(const llvm::Instruction &I);
 
@@ -44,6 +49,12 @@ public:
 
   // Events of a terminator.
   void emitTerminator(llvm::IRBuilder<> &B, llvm::Instruction &I);
+
+  // Where a call or a computed jump goes.
+  void emitTarget(llvm::IRBuilder<> &B, llvm::Value *Target);
+
+  // What becomes of an instruction that is not understood.
+  void lose(llvm::IRBuilder<> &B, llvm::Instruction &I);
 
   llvm::Constant *nextSite();
 
@@ -65,16 +76,31 @@ private:
   LabelList selection(Builder &B, llvm::SelectInst &I);
   LabelList load(Builder &B, llvm::LoadInst &I);
   LabelList atomicUpdate(Builder &B, llvm::AtomicRMWInst &I);
+  Term atomicResult(Builder &B, llvm::AtomicRMWInst::BinOp Op, const Term &Old, const Term &New);
   LabelList compareExchange(Builder &B, llvm::AtomicCmpXchgInst &I);
   LabelList intrinsic(Builder &B, llvm::IntrinsicInst &I);
   LabelList overflow(Builder &B, llvm::IntrinsicInst &I, unsigned Op, unsigned Flag);
   LabelList saturating(Builder &B, llvm::IntrinsicInst &I, unsigned Op, unsigned Flag);
   LabelList minMax(Builder &B, llvm::IntrinsicInst &I, llvm::CmpInst::Predicate P);
+  LabelList floating(Builder &B, llvm::Instruction &I, const FloatOperation &Known);
+  LabelList floatLane(Builder &B, llvm::Instruction &I, const FloatOperation &Known, unsigned Lane);
+  LabelList signLane(Builder &B, const FloatOperation &Known, unsigned Lane);
+  void storeFloatPart(Builder &B, const FloatOperation &Known);
+  LabelList widePredicate(Builder &B, llvm::CmpInst::Predicate P, Value *X, Value *Y);
+  LabelList wide(Builder &B, unsigned Op, llvm::ArrayRef<Value *> Operands, unsigned Results);
+  bool wideIntrinsic(Builder &B, llvm::IntrinsicInst &I, LabelList &Out);
+  LabelList wideSignExtension(Builder &B, llvm::CastInst &I);
+  LabelList recut(Builder &B, Value *X, llvm::Type *To);
+  Value *lengthLabel(Builder &B, Value *Length);
+  LabelList vectorIntrinsic(Builder &B, llvm::IntrinsicInst &I);
+  LabelList assembly(Builder &B, llvm::CallBase &Call);
+  llvm::SmallVector<Term, 16> termsOf(Builder &B, Value *V);
   LabelList aggregate(Builder &B, llvm::Instruction &I);
   void store(Builder &B, Value *Pointer, Value *Stored);
   void storeLabels(Builder &B, Value *Pointer, Value *Stored, llvm::ArrayRef<Value *> Labels);
   void switchEvents(Builder &B, llvm::SwitchInst &I);
   void concretise(Builder &B, Value *V);
+  void nameObject(Builder &B, Value *Pointer);
 
   Value *number(uint64_t N) { return llvm::ConstantInt::get(RT.Int64, N); }
   Value *packed(uint32_t N) { return llvm::ConstantInt::get(RT.Int32, N); }
@@ -86,6 +112,7 @@ private:
   const llvm::DataLayout &DL;
   LabelOf Label;
   uint64_t Ordinal = 0;
+  llvm::AllocaInst *WideRecord = nullptr; // struct sf_wide
 };
 
 } // namespace symfleet

@@ -27,11 +27,14 @@ struct Model {
   const char *name, *signature;
 };
 
-constexpr Model Models[] = {
 #define SF_MODEL(name, signature) {#name, signature},
+constexpr Model Models[] = {
 #include "symfleet/models.def"
-#undef SF_MODEL
 };
+constexpr Model CxxModels[] = {
+#include "symfleet/cxx_models.def"
+};
+#undef SF_MODEL
 
 char kindOf(Type *T) {
   if (T->isVoidTy())
@@ -42,7 +45,13 @@ char kindOf(Type *T) {
     return 'l';
   if (T->isIntegerTy(32))
     return 'i';
-  return T->isIntegerTy(16) ? 's' : '?';
+  if (T->isFloatTy())
+    return 'f';
+  if (T->isDoubleTy())
+    return 'd';
+  if (T->isX86_FP80Ty())
+    return 'e';
+  return T->isIntegerTy(16) ? 's' : T->isIntegerTy(8) ? 'c' : '?';
 }
 
 std::string signatureOf(const FunctionType *T) {
@@ -61,6 +70,23 @@ void useModels(Module &M) {
     FunctionCallee Replacement =
         M.getOrInsertFunction((Twine("__sf_model_") + Each.name).str(), F->getFunctionType());
     F->replaceAllUsesWith(Replacement.getCallee());
+  }
+}
+
+// The same for members of the C++ library, whose bodies may be here too: before
+// anything is inlined. The library has those that the models call.
+void useCxxModels(Module &M) {
+  for (const Model &Each : CxxModels) {
+    Function *F = M.getFunction(Each.name);
+    if (!F || F->use_empty() || signatureOf(F->getFunctionType()) != Each.signature)
+      continue;
+    FunctionCallee Replacement =
+        M.getOrInsertFunction((Twine("__sf_model_") + Each.name).str(), F->getFunctionType());
+    F->replaceAllUsesWith(Replacement.getCallee());
+    if (F->isDeclaration())
+      continue;
+    F->deleteBody();
+    F->setComdat(nullptr);
   }
 }
 
@@ -215,13 +241,14 @@ private:
 class KeepLibraryBodies : public PassInfoMixin<KeepLibraryBodies> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    useCxxModels(M);
     for (Function &F : M) {
       StringRef Name = F.getName();
-      if (F.hasAvailableExternallyLinkage() &&
+      if (F.hasAvailableExternallyLinkage() && !F.isDeclaration() &&
           (Name.consume_front("_ZNS") || Name.consume_front("_ZNKS")))
         F.setLinkage(GlobalValue::LinkOnceODRLinkage);
     }
-    return PreservedAnalyses::all();
+    return PreservedAnalyses::none();
   }
 
   static bool isRequired() { return true; }

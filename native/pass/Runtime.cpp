@@ -1,6 +1,7 @@
 #include "Runtime.h"
 
 #include "symfleet/calls.h"
+#include "symfleet/notes.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -8,6 +9,8 @@
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 #include <cstdlib>
+#include <map>
+#include <tuple>
 
 using namespace llvm;
 
@@ -82,6 +85,25 @@ Constant *Runtime::tlsField(uint64_t Offset, Type *FieldType) {
   return ConstantExpr::getBitCast(At, PointerType::get(FieldType, 0));
 }
 
+static Constant *textOf(Runtime &RT, StringRef Text) {
+  Constant *Bytes = ConstantDataArray::getString(RT.C, Text);
+  auto *Place = new GlobalVariable(RT.M, Bytes->getType(), true, GlobalValue::PrivateLinkage, Bytes,
+                                   "__sf_lost");
+  return ConstantExpr::getBitCast(Place, RT.BytePtr);
+}
+
+void Runtime::noteLost(const Instruction &I, LostOperation Operation) {
+  std::string Text = Operation.what + " " + Operation.file + ":" + std::to_string(Operation.line) +
+                     " " + Operation.function;
+  LostPlaces[&I] = textOf(*this, Text);
+  Lost.push_back(std::move(Operation));
+}
+
+Constant *Runtime::lostPlace(const Instruction &I) {
+  Constant *&Place = LostPlaces[&I];
+  return Place ? Place : Place = textOf(*this, "");
+}
+
 void Runtime::finish() {
   emitRegistration();
   emitNotes();
@@ -109,17 +131,31 @@ void Runtime::emitRegistration() {
   appendToGlobalCtors(M, Init, 0);
 }
 
+static std::string noteLine(std::initializer_list<StringRef> Fields) {
+  std::string Line;
+  for (StringRef Field : Fields) {
+    Line += Line.empty() ? "" : "\t";
+    for (char Ch : Field)
+      Line += Ch == '\t' || Ch == '\n' || Ch == '\0' ? '?' : Ch;
+  }
+  return Line + "\n";
+}
+
 void Runtime::emitNotes() {
-  std::string Text = "module " + SourceName + " llvm " + std::to_string(LLVM_VERSION_MAJOR) +
-                     " edges " + std::to_string(Edges) + " lost " + std::to_string(Lost.size()) +
-                     "\n";
+  std::string Text = noteLine({SF_NOTES_MODULE, SourceName, std::to_string(LLVM_VERSION_MAJOR),
+                               std::to_string(Edges), std::to_string(Lost.size())});
+  std::map<std::tuple<std::string, std::string, unsigned, std::string>, unsigned> Places;
   for (const LostOperation &L : Lost)
-    Text +=
-        "lost " + L.what + " " + L.file + ":" + std::to_string(L.line) + " " + L.function + "\n";
+    ++Places[{L.what, L.file, L.line, L.function}];
+  for (const auto &[Place, Count] : Places) {
+    const auto &[What, File, Line, Function] = Place;
+    Text += noteLine(
+        {SF_NOTES_LOST, std::to_string(Count), What, File, std::to_string(Line), Function});
+  }
   Constant *Bytes = ConstantDataArray::getString(C, Text, false);
   auto *Note = new GlobalVariable(M, Bytes->getType(), true, GlobalValue::PrivateLinkage, Bytes,
                                   "__sf_notes");
-  Note->setSection("symfleet_notes");
+  Note->setSection(SF_NOTES_SECTION);
   Note->setAlignment(Align(1));
   appendToUsed(M, {Note});
 }

@@ -2,6 +2,7 @@
 #ifndef SYMFLEET_PASS_RUNTIME_H
 #define SYMFLEET_PASS_RUNTIME_H
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/IRBuilder.h"
@@ -55,9 +56,14 @@ public:
   llvm::Constant *NoLabel; // i32 0
   std::string SourceName;  // of the translation unit, relative where possible
   StableHash Hash;         // of all that was compiled
-  std::vector<LostOperation> Lost;
+  // Notes an instruction that cannot be followed.
+  void noteLost(const llvm::Instruction &I, LostOperation Operation);
+  // Its place as the runtime tells it; empty text for one that was not noted.
+  llvm::Constant *lostPlace(const llvm::Instruction &I);
 
 private:
+  std::vector<LostOperation> Lost;
+  llvm::DenseMap<const llvm::Instruction *, llvm::Constant *> LostPlaces;
   void emitRegistration();
   void emitNotes();
 

@@ -1,4 +1,5 @@
 // Flushing a segment: its test, its cold block, and the labels behind it.
+#include "InlineAssembly.h"
 #include "Instrumenter.h"
 
 #include "symfleet/calls.h"
@@ -22,6 +23,11 @@ struct Range {
 };
 
 constexpr uint64_t PageSize = 1ull << SF_SHADOW_PAGE_BITS;
+
+bool isAssembly(const Instruction *I) {
+  auto *Call = dyn_cast<CallBase>(I);
+  return Call && Call->isInlineAsm();
+}
 
 uint64_t byvalSize(const DataLayout &DL, Type *T) { return DL.getTypeAllocSize(T); }
 
@@ -92,6 +98,9 @@ void Instrumenter::addPageTests(Builder &B, SmallVectorImpl<Value *> &Tests) {
       for (unsigned K = 0; K < Call->arg_size(); ++K)
         if (Call->isByValArgument(K))
           Add(Call->getArgOperand(K), byvalSize(DL, Call->getParamByValType(K)), Align(1));
+    if (S.kind == Kind::AsmWrites || (S.kind == Kind::Operation && isAssembly(I)))
+      for (const AsmMemory &M : memoryOfAssembly(*cast<CallBase>(I)))
+        Add(M.pointer, DL.getTypeStoreSize(M.type), Align(1));
     if (S.kind != Kind::Operation)
       continue;
     if (auto *L = dyn_cast<LoadInst>(I)) {
@@ -184,6 +193,8 @@ Value *Instrumenter::segmentTest(Builder &B) {
     case Kind::PassRet:
     case Kind::Terminator:
     case Kind::Lost:
+    case Kind::AsmWrites:
+    case Kind::Target:
       for (const llvm::Use &V : S.instruction->operands())
         Use(V.get());
       break;
@@ -258,14 +269,18 @@ void Instrumenter::emitCold(Builder &B) {
     case Kind::Terminator:
       Emitter.emitTerminator(B, *I);
       break;
-    case Kind::Lost: {
-      Value *Any = RT.NoLabel;
-      for (const Use &V : I->operands())
-        for (unsigned K = 0; isTracked(V.get()) && K < leafCount(V.get()); ++K)
-          Any = B.CreateOr(Any, labelOf(B, V.get(), K));
-      RT.call(B, "unmodelled", RT.Void, {Any});
+    case Kind::Target:
+      Emitter.emitTarget(B, cast<CallBase>(I)->getCalledOperand());
       break;
-    }
+    case Kind::Lost:
+      Emitter.lose(B, *I);
+      break;
+    case Kind::AsmWrites:
+      for (const AsmMemory &M : memoryOfAssembly(*cast<CallBase>(I)))
+        if (M.written)
+          RT.call(B, "clear", RT.Void,
+                  {asInt64(B, M.pointer), ConstantInt::get(RT.Int64, DL.getTypeStoreSize(M.type))});
+      break;
     case Kind::Operation: {
       LabelList L = Emitter.emit(B, *I);
       if (isTracked(I))
@@ -312,7 +327,7 @@ void Instrumenter::emitTakeByvals(Builder &B, Value *From) {
 }
 
 // Classifies variadic arguments, up to the first one that is neither an integer
-// nor a double: those are passed in memory in ways of their own.
+// nor a floating-point number: those are passed in memory in ways of their own.
 void Instrumenter::emitPassVarargs(Builder &B, CallBase &Call) {
   FunctionType *Type = Call.getFunctionType();
   if (!Type->isVarArg())
@@ -325,6 +340,11 @@ void Instrumenter::emitPassVarargs(Builder &B, CallBase &Call) {
     Value *V = Call.getArgOperand(I);
     llvm::Type *T = V->getType();
     bool Sse = T->isDoubleTy() || T->isFloatTy();
+    if (T->isX86_FP80Ty() && Count + 2 <= SF_VARARGS_MAX) {
+      Classes |= uint64_t(SF_VARARG_X87_LOW | SF_VARARG_X87_HIGH << 2) << (2 * Count);
+      Count += 2;
+      continue;
+    }
     if (Call.isByValArgument(I) || leafCount(V) != 1 ||
         !(Sse || T->isIntegerTy() || T->isPointerTy()))
       break;

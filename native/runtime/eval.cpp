@@ -1,9 +1,28 @@
 // Evaluation of operations and of small expressions.
 #include "expr.h"
 
+#include "symfleet/printed_number.h"
+
 #include <string.h>
 
 namespace sf {
+
+// (A above B) by C, bit by bit: the compiler's own division of 128 bits is a
+// function of a library that a target need not have.
+static uint64_t divideDouble(sf_op Op, unsigned Bits, uint64_t A, uint64_t B, uint64_t C) {
+  unsigned __int128 Rest = 0;
+  uint64_t Quotient = 0;
+  if (C == 0)
+    return Op == SF_OP_UDIVW ? maskOf(Bits) : B;
+  for (unsigned I = 2 * Bits; I-- > 0;) {
+    uint64_t Bit = I >= Bits ? A >> (I - Bits) & 1 : B >> I & 1;
+    Rest = Rest << 1 | Bit;
+    bool Fits = Rest >= C;
+    Rest -= Fits ? C : 0;
+    Quotient = Quotient << 1 | Fits;
+  }
+  return (Op == SF_OP_UDIVW ? Quotient : (uint64_t)Rest) & maskOf(Bits);
+}
 
 uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B, uint64_t C,
                   unsigned WidthA, unsigned WidthB) {
@@ -86,9 +105,28 @@ uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B,
     __int128 R = Op == SF_OP_SADDO ? X + Y : Op == SF_OP_SSUBO ? X - Y : X * Y;
     return R != (__int128)signExtend((uint64_t)R & maskOf(Aux), Aux);
   }
+  case SF_OP_BITREVERSE: {
+    uint64_t Out = 0;
+    for (unsigned I = 0; I < Bits; ++I)
+      Out |= (A >> I & 1) << (Bits - 1 - I);
+    return Out;
+  }
+  case SF_OP_NUMBER:
+    return A;
+  case SF_OP_UMULH:
+    return (uint64_t)((unsigned __int128)A * B >> Bits);
+  case SF_OP_UDIVW:
+  case SF_OP_UREMW:
+    return divideDouble(Op, Bits, A, B, C);
   case SF_OP_CONST:
   case SF_OP_INPUT:
+  case SF_OP_LENGTH:
   case SF_OP_TABLE:
+  case SF_OP_ARRAY:
+  case SF_OP_FLOAT: // not evaluated in the target
+  case SF_OP_TEXT:
+  case SF_OP_PRINTED:
+  case SF_OP_PRINTED_SIZE:
   case SF_OP_INVALID:
     break;
   }
@@ -117,7 +155,7 @@ struct Slice {
     rows[count++] = Root;
     for (unsigned I = 0; I < count; ++I) {
       const sf_row &R = row(rows[I]);
-      Label Operands[3] = {R.a, R.b, R.op == SF_OP_ITE ? R.c : 0};
+      Label Operands[3] = {R.a, R.b, isTernary(R.op) ? R.c : 0};
       for (Label L : Operands) {
         if (!L || find(L) >= 0)
           continue;
@@ -153,9 +191,17 @@ uint64_t evaluateRow(const Slice &S, const sf_row &R, uint64_t Byte) {
     return Byte;
   case SF_OP_TABLE:
     return blobElement(R, ValueOf(R.a));
+  case SF_OP_ARRAY: {
+    uint64_t Index = ValueOf(R.a);
+    return Index < R.k ? blobElement(R, Index) : 0;
+  }
+  case SF_OP_PRINTED:
+    return sf_printed_number_at(ValueOf(R.a), row(R.a).bits, R.c, R.k, R.aux);
+  case SF_OP_PRINTED_SIZE:
+    return sf_printed_number(ValueOf(R.a), row(R.a).bits, R.c, R.k).size;
   default:
     return evaluate((sf_op)R.op, R.bits, R.aux, ValueOf(R.a), ValueOf(R.b),
-                    R.op == SF_OP_ITE ? ValueOf(R.c) : 0, R.a ? row(R.a).bits : 0,
+                    isTernary(R.op) ? ValueOf(R.c) : 0, R.a ? row(R.a).bits : 0,
                     R.b ? row(R.b).bits : 0);
   }
 }

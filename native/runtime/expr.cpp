@@ -1,6 +1,8 @@
 // Creation and canonical form of expression rows.
 #include "expr.h"
 
+#include "symfleet/printed_number.h"
+
 #include <string.h>
 
 namespace sf {
@@ -27,22 +29,14 @@ Operand make(sf_op Op, unsigned Bits, unsigned Aux, Operand A, Operand B, Operan
   R.a = A.label;
   R.b = B.label;
   R.c = C.label;
-  bool Binary = (Op >= SF_OP_ADD && Op <= SF_OP_SLE) || Op >= SF_OP_UADDO;
+  bool Binary = (Op >= SF_OP_ADD && Op <= SF_OP_SLE) || (Op >= SF_OP_UADDO && Op <= SF_OP_SMULO) ||
+                Op == SF_OP_UMULH;
   if (Binary)
     R.k = A.label ? (B.label ? 0 : B.value) : A.value;
   Meta M{Value, Mask & maskOf(Bits), 0, 0};
   M.dependence = joinDependence(joinDependence(dependenceOf(A.label), dependenceOf(B.label)),
                                 dependenceOf(C.label));
   return {internRow(R, M), Value};
-}
-
-// A constant where only labels may stand.
-Operand constantRow(uint64_t Value, unsigned Bits) {
-  sf_row R{};
-  R.op = SF_OP_CONST;
-  R.bits = (uint8_t)Bits;
-  R.k = Value;
-  return {internRow(R, Meta{Value, Value, DependsOnNothing, 0}), Value};
 }
 
 bool isOp(const Operand &A, sf_op Op) { return A.label && row(A.label).op == Op; }
@@ -127,6 +121,10 @@ bool simplifyWithConstant(sf_op Op, unsigned Bits, Operand A, uint64_t K, Operan
     Out = A;
     if (K == 0)
       return true;
+    if (Op == SF_OP_XOR && Bits == 1) {
+      Out = logicalNot(A);
+      return true;
+    }
     if (Op == SF_OP_OR && K == All) {
       Out = constant(All);
       return true;
@@ -156,6 +154,16 @@ bool simplifyWithConstant(sf_op Op, unsigned Bits, Operand A, uint64_t K, Operan
     }
     if ((K & (K - 1)) == 0) {
       Out = binary(SF_OP_SHL, Bits, A, constant((uint64_t)__builtin_ctzll(K)));
+      return true;
+    }
+    return false;
+  case SF_OP_UMULH:
+    if ((unsigned __int128)meta(A.label).mask * K >> Bits == 0) {
+      Out = constant(0);
+      return true;
+    }
+    if ((K & (K - 1)) == 0) {
+      Out = binary(SF_OP_LSHR, Bits, A, constant(Bits - (uint64_t)__builtin_ctzll(K)));
       return true;
     }
     return false;
@@ -252,7 +260,7 @@ uint64_t maskOfBinary(sf_op Op, unsigned Bits, Operand A, Operand B) {
 bool commutes(sf_op Op) {
   return Op == SF_OP_ADD || Op == SF_OP_MUL || Op == SF_OP_AND || Op == SF_OP_OR ||
          Op == SF_OP_XOR || Op == SF_OP_EQ || Op == SF_OP_NE || Op == SF_OP_UADDO ||
-         Op == SF_OP_SADDO || Op == SF_OP_UMULO || Op == SF_OP_SMULO;
+         Op == SF_OP_SADDO || Op == SF_OP_UMULO || Op == SF_OP_SMULO || Op == SF_OP_UMULH;
 }
 
 void swap(Operand &A, Operand &B) {
@@ -262,6 +270,14 @@ void swap(Operand &A, Operand &B) {
 }
 
 } // namespace
+
+Operand constantRow(uint64_t Value, unsigned Bits) {
+  sf_row R{};
+  R.op = SF_OP_CONST;
+  R.bits = (uint8_t)Bits;
+  R.k = Value;
+  return {internRow(R, Meta{Value, Value, DependsOnNothing, 0}), Value};
+}
 
 Operand inputBytes(uint64_t Offset, unsigned Bits, uint64_t Value) {
   sf_row R{};
@@ -281,6 +297,8 @@ Operand binary(sf_op Op, unsigned Bits, Operand A, Operand B) {
   Operand Out;
   if (!B.label && simplifyWithConstant(Op, Bits, A, B.value, Out))
     return Out;
+  if (Op == SF_OP_UMULH && B.label && (unsigned __int128)bitsOf(A) * bitsOf(B) >> Bits == 0)
+    return constant(0);
   if (A.label == B.label && A.label) {
     if (Op == SF_OP_AND || Op == SF_OP_OR)
       return A;
@@ -357,6 +375,12 @@ static bool compareWithConstant(sf_op Op, unsigned Bits, Operand A, uint64_t K, 
   }
   if (!Equality)
     return false;
+  if (R.op == SF_OP_ITE && row(R.b).op == SF_OP_CONST && row(R.c).op == SF_OP_CONST) {
+    const bool Then = (row(R.b).k == K) == (Op == SF_OP_EQ);
+    const bool Else = (row(R.c).k == K) == (Op == SF_OP_EQ);
+    Out = Then == Else ? constant(Then) : Then ? known(R.a) : logicalNot(known(R.a));
+    return true;
+  }
   if (R.op == SF_OP_SUB && K == 0) {
     Out = compare(Op, Bits, R.a ? known(R.a) : constant(R.k), R.b ? known(R.b) : constant(R.k));
     return true;
@@ -585,14 +609,56 @@ Operand unary(sf_op Op, unsigned Bits, Operand A) {
   const uint64_t Value = evaluate(Op, Bits, 0, A.value, 0, 0, Bits, Bits);
   if (!A.label)
     return constant(Value);
-  if (Op == SF_OP_BSWAP && isOp(A, SF_OP_BSWAP))
+  if ((Op == SF_OP_BSWAP || Op == SF_OP_BITREVERSE) && isOp(A, Op))
     return known(row(A.label).a);
   uint64_t Mask = ~0ull;
   if (Op == SF_OP_BSWAP)
     Mask = __builtin_bswap64(meta(A.label).mask) >> (64 - Bits);
-  else if (Op != SF_OP_BSWAP)
+  else if (Op == SF_OP_BITREVERSE)
+    Mask = evaluate(Op, Bits, 0, meta(A.label).mask, 0, 0, Bits, Bits);
+  else
     Mask = 0x7f;
   return make(Op, Bits, 0, A, {}, {}, Value, Mask);
+}
+
+Operand divideDouble(sf_op Op, unsigned Bits, Operand High, Operand Low, Operand By) {
+  if (!High.label && High.value == 0) {
+    sf_op Plain = Op == SF_OP_UDIVW ? SF_OP_UDIV : SF_OP_UREM;
+    return binary(Plain, Bits, Low, By);
+  }
+  const uint64_t Value = evaluate(Op, Bits, 0, High.value, Low.value, By.value, Bits, Bits);
+  if (!High.label && !Low.label && !By.label)
+    return constant(Value);
+  Operand All[3] = {High, Low, By};
+  for (Operand &Each : All)
+    if (!Each.label && !(Each = constantRow(Each.value, Bits)).label)
+      return constant(Value);
+  return make(Op, Bits, 0, All[0], All[1], All[2], Value, ~0ull);
+}
+
+Operand arrayRead(Operand Index, unsigned Bits, const void *Elements, uint64_t Count,
+                  uint64_t Value) {
+  if (!Index.label)
+    return constant(Value);
+  const unsigned Bytes = Bits / 8;
+  uint64_t Mask = 0;
+  bool Same = true;
+  for (uint64_t I = 0; I < Count; ++I) {
+    uint64_t Element = 0;
+    memcpy(&Element, (const char *)Elements + I * Bytes, Bytes);
+    Mask |= Element;
+    Same &= Element == Value;
+  }
+  uint32_t Offset;
+  if (Same || !internBlob(Elements, (uint32_t)Count * Bytes, Offset))
+    return constant(Value);
+  sf_row R{};
+  R.op = SF_OP_ARRAY;
+  R.bits = (uint8_t)Bits;
+  R.a = Index.label;
+  R.c = Offset;
+  R.k = Count;
+  return {internRow(R, Meta{Value, Mask, dependenceOf(Index.label), 0}), Value};
 }
 
 Operand tableRead(uint32_t InputByte, unsigned Bits, const void *Elements, uint64_t Value) {
@@ -617,6 +683,28 @@ Operand tableRead(uint32_t InputByte, unsigned Bits, const void *Elements, uint6
   R.a = Index.label;
   R.c = Offset;
   return {internRow(R, Meta{Value, Mask, InputByte, 0}), Value};
+}
+
+static Operand textRow(sf_op Op, unsigned Bits, Operand A, uint32_t Format, uint64_t Suffix,
+                       unsigned Index, uint64_t Value) {
+  sf_row R{};
+  R.op = (uint8_t)Op;
+  R.bits = (uint8_t)Bits;
+  R.aux = (uint16_t)Index;
+  R.a = A.label;
+  R.c = Format;
+  R.k = Suffix;
+  return {internRow(R, Meta{Value, maskOf(Bits), dependenceOf(A.label), 0}), Value};
+}
+
+Operand textByte(Operand A, unsigned Bits, uint32_t Format, uint64_t Suffix, unsigned Index) {
+  const uint64_t Value = sf_printed_number_at(A.value, Bits, Format, Suffix, Index);
+  return A.label ? textRow(SF_OP_PRINTED, 8, A, Format, Suffix, Index, Value) : constant(Value);
+}
+
+Operand textLength(Operand A, unsigned Bits, uint32_t Format, uint64_t Suffix) {
+  const uint64_t Value = sf_printed_number(A.value, Bits, Format, Suffix).size;
+  return A.label ? textRow(SF_OP_PRINTED_SIZE, 8, A, Format, Suffix, 0, Value) : constant(Value);
 }
 
 } // namespace sf

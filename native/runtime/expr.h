@@ -39,7 +39,38 @@ Operand unary(sf_op Op, unsigned Bits, Operand A); // bswap, ctpop, ctlz, cttz
 Operand joinBytes(const Operand *Bytes, unsigned Count);
 // Element (input byte) of a snapshot of 256 elements.
 Operand tableRead(uint32_t InputByte, unsigned Bits, const void *Elements, uint64_t Value);
+// Element Index of a snapshot of Count elements.
+Operand arrayRead(Operand Index, unsigned Bits, const void *Elements, uint64_t Count,
+                  uint64_t Value);
 Operand logicalNot(Operand Bit);
+// A constant where only labels may stand; label 0 when the table is full.
+Operand constantRow(uint64_t Value, unsigned Bits);
+// A row of SF_OP_FLOAT or SF_OP_TEXT with that value; operands end where a width is 0.
+Operand fourOperands(sf_op Op, unsigned Bits, uint16_t Aux, const Operand Operands[4],
+                     const uint8_t Widths[4], uint64_t Value);
+// A floating-point number as the integer that it is for sure, of 64 bits; its
+// magnitude is at most two to the power of `bits`.
+struct WholeNumber {
+  Operand value;
+  unsigned bits;
+};
+bool asWholeNumber(Operand A, unsigned Format, WholeNumber &Out);
+// Whether this thread rounds to nearest and keeps subnormal numbers, as the
+// executor does.
+bool roundsAsUsual(bool IsX87);
+// Counts an operation without a row, if its operands have labels. Where lives as
+// long as the program: a constant that tells of the place or the reason.
+void noteUnmodelled(Label Any, const char *Where);
+// (High above Low) divided by By: SF_OP_UDIVW or SF_OP_UREMW.
+Operand divideDouble(sf_op Op, unsigned Bits, Operand High, Operand Low, Operand By);
+
+// Tells whether c is a label.
+constexpr bool isTernary(unsigned Op) {
+  return Op == SF_OP_ITE || Op == SF_OP_UDIVW || Op == SF_OP_UREMW;
+}
+// Character Index of the text that printf makes of a number, and its length.
+Operand textByte(Operand A, unsigned Bits, uint32_t Format, uint64_t Suffix, unsigned Index);
+Operand textLength(Operand A, unsigned Bits, uint32_t Format, uint64_t Suffix);
 
 // The value of an operation on values (eval.cpp).
 uint64_t evaluate(sf_op Op, unsigned Bits, unsigned Aux, uint64_t A, uint64_t B, uint64_t C,

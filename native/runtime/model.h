@@ -39,7 +39,19 @@ public:
     __sf_tls.rets[0] = L;
   }
 
+  // The next leaf of a result that has several, after returns().
+  void alsoReturns(Label L) {
+    if (__sf_tls.ret_token != Self) { // the first ones have none
+      __sf_tls.ret_count = 1;
+      __sf_tls.rets[0] = 0;
+    }
+    __sf_tls.ret_token = L ? Self : __sf_tls.ret_token;
+    __sf_tls.rets[__sf_tls.ret_count++] = L;
+  }
+
   Place at(uint64_t Ordinal) const { return {site, (uint16_t)(Ordinal + 1)}; }
+  // Where the input ends, rather than what is in it, decides.
+  Place atEnd(bool Behind = false) const { return {site, (uint16_t)(0xfffe + Behind)}; }
 
   uint64_t site;
 
@@ -61,7 +73,7 @@ private:
 };
 
 // Table[value] for each value of an operand that depends on one input byte;
-// Bits is 8, 16 or 32. Gives a constant when it depends on more.
+// Bits is 8, 16, 32 or 64. Gives a constant when it depends on more.
 Operand mapThroughTable(Operand A, unsigned Bits, uint64_t (*Map)(uint64_t Value, const void *),
                         const void *Context);
 

@@ -1,5 +1,6 @@
 // Models of number parsing, character classes and byte order.
 #include "model.h"
+#include "number.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -14,7 +15,7 @@ Operand mapThroughTable(Operand A, unsigned Bits, uint64_t (*Map)(uint64_t, cons
   uint64_t Values[256];
   if (!A.label || !evaluateForEachByte(A.label, Values))
     return constant(Value);
-  uint8_t Elements[256 * 4];
+  uint8_t Elements[256 * 8];
   for (unsigned I = 0; I < 256; ++I) {
     uint64_t Mapped = Map(Values[I], Context);
     memcpy(Elements + I * (Bits / 8), &Mapped, Bits / 8);
@@ -39,140 +40,91 @@ SF_REAL(unsigned long long, strtoull);
 
 namespace {
 
-unsigned digitOf(uint8_t C) {
-  if (C >= '0' && C <= '9')
-    return C - '0';
-  uint8_t Lower = C | 0x20;
-  return Lower >= 'a' && Lower <= 'z' ? Lower - 'a' + 10 : 255;
+// What the number's bytes decide besides its value.
+void decided(const ModelCall &Call, const ParsedNumber &Number) {
+  recordGoal(Number.isNumber, Call.at(0));
+  recordGoal(Number.negative, Call.at(1));
+  recordGoal(Number.over, Call.at(2));
 }
 
-uint64_t spaceMap(uint64_t Byte, const void *) { return isspace((int)Byte) ? 1 : 0; }
+// errno was Before; the real function has set it for this run.
+void setErrno(const ParsedNumber &Number, Operand Before) {
+  Operand Now = ite(Number.over, 32, constant(ERANGE), Before);
+  if (Now.value == (uint32_t)errno)
+    storeLabel((uint64_t)&errno, sizeof(errno), Now.label);
+}
 
-// The text of a number as strtol reads it, event by event.
-class NumberText {
-public:
-  NumberText(const ModelCall &Call, const char *Text, unsigned Base)
-      : Call(Call), Start((const uint8_t *)Text), At(Start), Base(Base) {}
-
-  // Value of the digits in 64 bits, with the sign applied.
-  Operand read() {
-    skipSpace();
-    bool Negative = *At == '-';
-    decide('-');
-    if (!Negative)
-      decide('+');
-    if (Negative || *At == '+')
-      ++At;
-    chooseBase();
-    Operand Sum = constant(0);
-    while (digit(Sum))
-      ++At;
-    return Negative ? binary(SF_OP_SUB, 64, constant(0), Sum) : Sum;
-  }
-
-private:
-  Place place() { return Call.at(Ordinal++); }
-
-  void decide(uint8_t C) { recordBranch(compare(SF_OP_EQ, 8, byteAt(At), constant(C)), place()); }
-
-  void skipSpace() {
-    for (;; ++At) {
-      Operand Space = mapThroughTable(byteAt(At), 8, spaceMap, nullptr);
-      recordBranch(compare(SF_OP_NE, 8, Space, constant(0)), place());
-      if (!isspace(*At))
-        return;
-    }
-  }
-
-  void chooseBase() {
-    if (Base != 0 && Base != 16)
-      return;
-    decide('0');
-    if (*At == '0') {
-      Operand Letter = binary(SF_OP_OR, 8, byteAt(At + 1), constant(0x20));
-      recordBranch(compare(SF_OP_EQ, 8, Letter, constant('x')), place());
-      if ((At[1] | 0x20) == 'x' && digitOf(At[2]) < 16) {
-        At += 2;
-        Base = 16;
-      }
-    }
-    if (Base == 0)
-      Base = *At == '0' ? 8 : 10;
-  }
-
-  // Takes one digit into the sum; records whether the byte is one.
-  bool digit(Operand &Sum) {
-    const unsigned Concrete = digitOf(*At);
-    Operand C = byteAt(At);
-    Operand Numeral = binary(SF_OP_SUB, 8, C, constant('0'));
-    const unsigned Numerals = Base < 10 ? Base : 10;
-    recordBranch(compare(SF_OP_ULT, 8, Numeral, constant(Numerals)), place());
-    Operand Digit = Numeral;
-    if (Base > 10 && Numeral.value >= 10) {
-      Operand Letter = binary(SF_OP_SUB, 8, binary(SF_OP_OR, 8, C, constant(0x20)), constant('a'));
-      recordBranch(compare(SF_OP_ULT, 8, Letter, constant(Base - 10)), place());
-      Digit = binary(SF_OP_ADD, 8, Letter, constant(10));
-    }
-    if (Concrete >= Base)
-      return false;
-    Sum = binary(SF_OP_ADD, 64, binary(SF_OP_MUL, 64, Sum, constant(Base)), zext(Digit, 8, 64));
-    return true;
-  }
-
-  const ModelCall &Call;
-  const uint8_t *Start, *At;
-  unsigned Base;
-  uint64_t Ordinal = 0;
-};
-
-// Hands out the label of a parsed number of Bits bits; a clamped one is
-// concrete, because its value differs from the sum of the digits.
-void parsed(ModelCall &Call, const char *Text, int Base, unsigned Bits, uint64_t Result) {
+// Hands out the labels of a parsed number of Bits bits.
+void parsed(ModelCall &Call, const char *Text, char **End, NumberForm Form, unsigned Bits,
+            uint64_t Result, Operand ErrnoBefore) {
   KeepErrno Keep;
   TableLock Lock;
-  if (!Lock || Base < 0 || Base == 1 || Base > 36)
+  if (End)
+    clearLabels((uint64_t)End, sizeof(char *));
+  if (!Lock || Form.base == 1 || Form.base > 36)
     return;
-  Operand Sum = extract(NumberText(Call, Text, (unsigned)Base).read(), 64, 0, Bits);
-  Call.returns(live(Sum.label, Result & maskOf(Bits)));
+  const sf::Text From = sf::Text::inMemory(Text);
+  ParsedNumber Number;
+  if (!parseNumber(From, Form, Call.at(3), Number))
+    return;
+  suggestTexts(From, Form, Bits, Number);
+  decided(Call, Number);
+  if (Bits == 64) // atoi() leaves it as strtol() does, too
+    setErrno(Number, ErrnoBefore);
+  Call.returns(live(Number.value.label, Result & maskOf(Bits)));
+  Operand After = binary(SF_OP_ADD, 64, constant((uint64_t)Text), zext(Number.end, 32, 64));
+  if (End && (uint64_t)*End == After.value)
+    storeLabel((uint64_t)End, sizeof(char *), After.label);
+}
+
+Operand errnoNow() {
+  if (!G.recording)
+    return constant(0);
+  const int Value = errno;
+  TableLock Lock;
+  return Lock ? loadOperand((uint64_t)&errno, sizeof(errno), (uint32_t)Value)
+              : constant((uint32_t)Value);
+}
+
+constexpr NumberForm formOf(int Base, NumberRange Range, bool KnowsBinary) {
+  NumberForm Form;
+  Form.base = Base < 0 ? 1 : (unsigned)Base;
+  Form.range = Range;
+  Form.knowsBinary = KnowsBinary;
+  return Form;
 }
 
 } // namespace
 
-SF_MODEL_API int __sf_model_atoi(const char *Text) {
-  int Result = atoi(Text);
-  if (!G.recording)
-    return Result;
-  ModelCall Call((const void *)__sf_model_atoi, 0);
-  parsed(Call, Text, 10, 32, (uint64_t)Result);
-  return Result;
-}
-
-#define SF_PARSE_MODEL(type, name, parameters, text, end, base, real)                              \
+#define SF_PARSE_MODEL(type, name, parameters, text, end, base, range, binary, real)               \
   SF_MODEL_API type __sf_model_##name parameters {                                                 \
+    const Operand Before = errnoNow();                                                             \
     type Result = real;                                                                            \
     if (!G.recording)                                                                              \
       return Result;                                                                               \
     ModelCall Call((const void *)__sf_model_##name, 0);                                            \
-    if (end)                                                                                       \
-      clearLabels((uint64_t)(end), sizeof(char *));                                                \
-    parsed(Call, text, base, 64, (uint64_t)Result);                                                \
+    parsed(Call, text, end, formOf(base, NumberRange::range, binary), sizeof(type) * 8,            \
+           (uint64_t)Result, Before);                                                              \
     return Result;                                                                                 \
   }
-#define SF_STRTO(type, name, real)                                                                 \
-  SF_PARSE_MODEL(type, name, (const char *Text, char **End, int Base), Text, End, Base,            \
-                 real(Text, End, Base))
+#define SF_ATO(type, name)                                                                         \
+  SF_PARSE_MODEL(type, name, (const char *Text), Text, nullptr, 10, Signed, false, name(Text))
+#define SF_STRTO(type, name, range, binary, real)                                                  \
+  SF_PARSE_MODEL(type, name, (const char *Text, char **End, int Base), Text, End, Base, range,     \
+                 binary, real(Text, End, Base))
 
-SF_PARSE_MODEL(long, atol, (const char *Text), Text, (char **)nullptr, 10, atol(Text))
-SF_PARSE_MODEL(long long, atoll, (const char *Text), Text, (char **)nullptr, 10, atoll(Text))
-SF_STRTO(long, strtol, real_strtol)
-SF_STRTO(long long, strtoll, real_strtoll)
-SF_STRTO(unsigned long, strtoul, real_strtoul)
-SF_STRTO(unsigned long long, strtoull, real_strtoull)
+SF_ATO(int, atoi)
+SF_ATO(long, atol)
+SF_ATO(long long, atoll)
+SF_STRTO(long, strtol, Signed, false, real_strtol)
+SF_STRTO(long long, strtoll, Signed, false, real_strtoll)
+SF_STRTO(unsigned long, strtoul, Unsigned, false, real_strtoul)
+SF_STRTO(unsigned long long, strtoull, Unsigned, false, real_strtoull)
 // A program that calls these was compiled for a C library that has them.
-SF_STRTO(long, __isoc23_strtol, real___isoc23_strtol)
-SF_STRTO(long long, __isoc23_strtoll, real___isoc23_strtoll)
-SF_STRTO(unsigned long, __isoc23_strtoul, real___isoc23_strtoul)
-SF_STRTO(unsigned long long, __isoc23_strtoull, real___isoc23_strtoull)
+SF_STRTO(long, __isoc23_strtol, Signed, true, real___isoc23_strtol)
+SF_STRTO(long long, __isoc23_strtoll, Signed, true, real___isoc23_strtoll)
+SF_STRTO(unsigned long, __isoc23_strtoul, Unsigned, true, real___isoc23_strtoul)
+SF_STRTO(unsigned long long, __isoc23_strtoull, Unsigned, true, real___isoc23_strtoull)
 
 // Character functions of one byte become a table of their results.
 #define SF_CTYPE_MODEL(name)                                                                       \

@@ -1,10 +1,12 @@
-// Models of functions that read.
+// Models of functions that read from descriptors, and tell of files.
 #include "input.h"
 #include "model.h"
+#include "pipes.h"
+#include "position.h"
+#include "reads.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -14,99 +16,7 @@
 
 using namespace sf;
 
-extern "C" int __uflow(FILE *);
-
 namespace {
-
-// Bytes that came from elsewhere than the input take old labels away.
-void received(void *Buffer, ssize_t Size) {
-  if (Size > 0)
-    clearLabels((uint64_t)Buffer, (uint64_t)Size);
-}
-
-// The descriptor of a stream into which ungetc() put characters that are not
-// those of the file, else -1.
-int pushedBack(FILE *Stream) {
-  constexpr int InBackup = 0x100; // _IO_IN_BACKUP, part of the ABI of getc_unlocked
-  KeepErrno Keep;
-  return Stream->_flags & InBackup ? fileno(Stream) : -1;
-}
-
-// ftello() for ourselves: it may fail, behind a character pushed back at the
-// start, where the program would not have asked.
-off_t positionOf(FILE *Stream) {
-  KeepErrno Keep;
-  return ftello(Stream);
-}
-
-// What a stream function delivered: Size bytes that ended at the position now.
-void receivedFrom(FILE *Stream, void *Buffer, uint64_t Size, uint64_t Wanted, int Doubted) {
-  KeepErrno Keep;
-  off_t End = isInputStream(Stream) ? ftello(Stream) : -1;
-  if (End < 0 || (uint64_t)End < Size) {
-    clearLabels((uint64_t)Buffer, Size);
-    return;
-  }
-  deliver(Buffer, (uint64_t)End - Size, Size, Wanted, Doubted);
-}
-
-ssize_t readModel(ssize_t Got, void *Buffer, uint64_t Size, off_t Offset) {
-  KeepErrno Keep;
-  if (Got < 0)
-    return Got;
-  if (Offset >= 0)
-    deliver(Buffer, (uint64_t)Offset, (uint64_t)Got, Size);
-  else
-    received(Buffer, Got);
-  return Got;
-}
-
-off_t offsetOf(int Fd) { return isInputFd(Fd) ? lseek(Fd, 0, SEEK_CUR) : -1; }
-
-// A character from a stream: its label, and an event at the end of the input.
-int characterModel(ModelCall &Call, FILE *Stream, int Character, int Doubted) {
-  KeepErrno Keep;
-  if (!isInputStream(Stream))
-    return Character;
-  off_t End = ftello(Stream);
-  if (End < 0)
-    return Character;
-  unsigned char Byte = (unsigned char)Character;
-  if (Character == EOF) {
-    deliver(&Byte, (uint64_t)End, 0, 1);
-    return Character;
-  }
-  if (Doubted >= 0 && End > 0 && genuineByte(Doubted, (uint64_t)End - 1) != Byte)
-    return Character;
-  TableLock Lock;
-  if (Lock && End > 0) {
-    Operand In = inputBytes((uint64_t)End - 1, 8, Byte);
-    __atomic_fetch_add(&G.header->symbolic_bytes, 1, __ATOMIC_RELAXED);
-    if (In.label && meta(In.label).value == Byte)
-      Call.returns(zext(In, 8, 32).label);
-  }
-  return Character;
-}
-
-// A line ends where its delimiter is.
-void lineEvents(const ModelCall &Call, const char *Line, uint64_t Size, int Delimiter) {
-  TableLock Lock;
-  for (uint64_t I = 0; Lock && I < Size; ++I)
-    recordBranch(compare(SF_OP_EQ, 8, byteAt(Line + I), constant((uint8_t)Delimiter)), Call.at(I));
-}
-
-ssize_t delimitedModel(ModelCall &Call, ssize_t Got, char **Line, int Delimiter, FILE *Stream,
-                       int Doubted) {
-  if (Got <= 0) {
-    if (Line && isInputStream(Stream))
-      receivedFrom(Stream, nullptr, 0, 1, -1);
-    return Got;
-  }
-  receivedFrom(Stream, *Line, (uint64_t)Got, (uint64_t)Got, Doubted);
-  clearLabels((uint64_t)*Line + (uint64_t)Got, 1);
-  lineEvents(Call, *Line, (uint64_t)Got, Delimiter);
-  return Got;
-}
 
 int opened(int Fd, const char *Path) {
   KeepErrno Keep;
@@ -114,27 +24,166 @@ int opened(int Fd, const char *Path) {
   return Fd;
 }
 
-FILE *openedStream(FILE *Stream, const char *Path) {
-  if (!Stream)
-    return nullptr;
-  KeepErrno Keep;
-  forgetStream(Stream);
-  if (Path)
-    noteOpened(fileno(Stream), Path);
-  return Stream;
-}
-
 mode_t modeOf(int Flags, va_list Arguments) {
   return Flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(Arguments, int) : 0;
 }
 
+// What a read of Wanted bytes at From gave: its length is that of the input in
+// disguise. A full one leaves the position where the wanted size says.
+void returnsCount(ModelCall &Call, Position From, Operand Wanted, uint64_t Got) {
+  TableLock Lock;
+  if (!Lock)
+    return;
+  fixLength(From, Call.atEnd(true));
+  Operand Count = countAfter(From, Wanted);
+  if (Count.value == Got)
+    Call.returns(Count.label);
+  if (Got == Wanted.value)
+    recordFact(Wanted, Call.atEnd());
+}
+
+// Runs Real, which reads into Buffer, and says what it gave.
+template <typename Read>
+ssize_t readModel(ModelCall &Call, int Fd, void *Buffer, Operand Size, Position From, bool Moves,
+                  Read Real) {
+  const int64_t Fill = From ? -1 : pipeFill(Fd);
+  ssize_t Got = Real();
+  KeepErrno Keep;
+  if (Got < 0)
+    return Got;
+  if (!From) {
+    if (Fill < 0 || !pipeRead(Fd, Fill, Buffer, (uint64_t)Got))
+      clearLabels((uint64_t)Buffer, (uint64_t)Got);
+    return Got;
+  }
+  deliver(Buffer, (uint64_t)From.offset, (uint64_t)Got, Size.value,
+          isSocketInput() ? DoubtedByCopy : Undoubted);
+  if (Moves)
+    advance(Fd, From, (uint64_t)Got, Size.value);
+  returnsCount(Call, From, Size, (uint64_t)Got);
+  return Got;
+}
+
+// The same into several buffers.
+template <typename Read>
+ssize_t scatterModel(ModelCall &Call, int Fd, const iovec *Parts, size_t Count, Position From,
+                     bool Moves, Read Real) {
+  ssize_t Got = Real();
+  KeepErrno Keep;
+  if (Got < 0)
+    return Got;
+  uint64_t Left = (uint64_t)Got, Wanted = 0;
+  for (size_t I = 0; I < Count; ++I) {
+    uint64_t Part = Left < Parts[I].iov_len ? Left : Parts[I].iov_len;
+    if (From)
+      deliver(Parts[I].iov_base, (uint64_t)From.offset + ((uint64_t)Got - Left), Part,
+              Parts[I].iov_len, isSocketInput() ? DoubtedByCopy : Undoubted);
+    else
+      clearLabels((uint64_t)Parts[I].iov_base, Part);
+    Left -= Part;
+    Wanted += Parts[I].iov_len;
+  }
+  if (!From)
+    return Got;
+  if (Moves)
+    advance(Fd, From, (uint64_t)Got, Wanted);
+  returnsCount(Call, From, constant(Wanted), (uint64_t)Got);
+  return Got;
+}
+
+ssize_t receive(ModelCall &Call, int Fd, void *Buffer, Operand Size, int Flags,
+                struct sockaddr *Address, socklen_t *AddressSize) {
+  return readModel(Call, Fd, Buffer, Size, positionOf(Fd), !(Flags & MSG_PEEK),
+                   [&] { return recvfrom(Fd, Buffer, Size.value, Flags, Address, AddressSize); });
+}
+
+// The size of the input's file is the length of the input.
+int told(int Result, const struct stat *Facts) {
+  if (!G.recording || Result != 0)
+    return Result;
+  KeepErrno Keep;
+  clearLabels((uint64_t)Facts, sizeof(*Facts));
+  if (Facts->st_dev != G.header->input_dev || Facts->st_ino != G.header->input_ino ||
+      isSocketInput())
+    return Result;
+  TableLock Lock;
+  Operand Size = Lock ? inputLength() : constant(0);
+  if (Size.label && Size.value == (uint64_t)Facts->st_size) {
+    storeLabel((uint64_t)&Facts->st_size, sizeof(Facts->st_size), Size.label);
+    noteLengthTold(Size);
+  }
+  return Result;
+}
+
+int accepted(int Listener, int Fd) {
+  KeepErrno Keep;
+  if (Fd >= 0)
+    noteAccepted(Listener, Fd);
+  return Fd;
+}
+
+int shared(int Fd, int With) {
+  if (Fd >= 0 && G.recording)
+    sharePosition(Fd, With);
+  return Fd;
+}
+
 } // namespace
+
+namespace sf {
+
+ssize_t readDescriptor(ModelCall &Call, int Fd, void *Buffer, Operand Size) {
+  return readModel(Call, Fd, Buffer, Size, positionOf(Fd), true,
+                   [&] { return read(Fd, Buffer, Size.value); });
+}
+
+ssize_t readDescriptorAt(ModelCall &Call, int Fd, void *Buffer, Operand Size, off_t Offset) {
+  Position From;
+  if (isInputFd(Fd) && !isSocketInput())
+    From.offset = Offset;
+  return readModel(Call, Fd, Buffer, Size, From, false,
+                   [&] { return pread(Fd, Buffer, Size.value, Offset); });
+}
+
+ssize_t writeDescriptor(int Fd, const void *Buffer, size_t Size) {
+  const int64_t Fill = pipeFill(Fd);
+  ssize_t Done = write(Fd, Buffer, Size);
+  KeepErrno Keep;
+  if (Fill >= 0 && Done > 0)
+    pipeWritten(Fd, Fill, Buffer, (uint64_t)Done);
+  return Done;
+}
+
+off_t seekDescriptor(ModelCall &Call, int Fd, Operand Offset, int Whence) {
+  const Position Before = positionOf(Fd);
+  if (Before) {
+    TableLock Lock;
+    if (Lock)
+      concretise(Offset, Call.at(0));
+  }
+  off_t At = lseek(Fd, (off_t)Offset.value, Whence);
+  if (!Before || At < 0)
+    return At;
+  KeepErrno Keep;
+  Position Now;
+  Now.offset = At;
+  Now.fromEnd = Whence == SEEK_END || (Whence == SEEK_CUR && Before.fromEnd);
+  placeFd(Fd, At, Now.fromEnd);
+  TableLock Lock;
+  Operand Told = Lock ? offsetOf(Now) : constant(0);
+  noteLengthTold(Told);
+  Call.returns(Told.label);
+  return At;
+}
+
+} // namespace sf
 
 SF_MODEL_API int __sf_model_open(const char *Path, int Flags, ...) {
   va_list Arguments;
   va_start(Arguments, Flags);
   mode_t Mode = modeOf(Flags, Arguments);
   va_end(Arguments);
+  beginAtPath(AT_FDCWD, Path);
   return opened(open(Path, Flags, Mode), Path);
 }
 
@@ -143,6 +192,7 @@ SF_MODEL_API int __sf_model_openat(int Directory, const char *Path, int Flags, .
   va_start(Arguments, Flags);
   mode_t Mode = modeOf(Flags, Arguments);
   va_end(Arguments);
+  beginAtPath(Directory, Path);
   return opened(openat(Directory, Path, Flags, Mode), Path);
 }
 
@@ -151,6 +201,7 @@ SF_MODEL_API int __sf_model_open64(const char *Path, int Flags, ...) {
   va_start(Arguments, Flags);
   mode_t Mode = modeOf(Flags, Arguments);
   va_end(Arguments);
+  beginAtPath(AT_FDCWD, Path);
   return opened(open64(Path, Flags, Mode), Path);
 }
 
@@ -159,186 +210,141 @@ SF_MODEL_API int __sf_model_openat64(int Directory, const char *Path, int Flags,
   va_start(Arguments, Flags);
   mode_t Mode = modeOf(Flags, Arguments);
   va_end(Arguments);
+  beginAtPath(Directory, Path);
   return opened(openat64(Directory, Path, Flags, Mode), Path);
 }
 
-SF_MODEL_API FILE *__sf_model_fopen(const char *Path, const char *Mode) {
-  return openedStream(fopen(Path, Mode), Path);
-}
-
-SF_MODEL_API FILE *__sf_model_fopen64(const char *Path, const char *Mode) {
-  return openedStream(fopen64(Path, Mode), Path);
-}
-
-SF_MODEL_API FILE *__sf_model_freopen(const char *Path, const char *Mode, FILE *Stream) {
-  forgetStream(Stream);
-  return openedStream(freopen(Path, Mode, Stream), Path);
-}
-
-SF_MODEL_API FILE *__sf_model_fdopen(int Fd, const char *Mode) {
-  return openedStream(fdopen(Fd, Mode), nullptr);
-}
-
-SF_MODEL_API int __sf_model_fclose(FILE *Stream) {
-  forgetStream(Stream);
-  return fclose(Stream);
-}
-
 SF_MODEL_API ssize_t __sf_model_read(int Fd, void *Buffer, size_t Size) {
+  beginAt(Fd);
   if (!G.recording)
     return read(Fd, Buffer, Size);
-  ModelCall Call((const void *)__sf_model_read, 0);
-  off_t Offset = offsetOf(Fd);
-  return readModel(read(Fd, Buffer, Size), Buffer, Size, Offset);
+  ModelCall Call((const void *)__sf_model_read, 3);
+  return readDescriptor(Call, Fd, Buffer, Call.argument(2, Size));
 }
 
 SF_MODEL_API ssize_t __sf_model_pread(int Fd, void *Buffer, size_t Size, off_t Offset) {
+  beginAt(Fd);
   if (!G.recording)
     return pread(Fd, Buffer, Size, Offset);
-  ModelCall Call((const void *)__sf_model_pread, 0);
-  return readModel(pread(Fd, Buffer, Size, Offset), Buffer, Size, isInputFd(Fd) ? Offset : -1);
+  ModelCall Call((const void *)__sf_model_pread, 3);
+  return readDescriptorAt(Call, Fd, Buffer, Call.argument(2, Size), Offset);
 }
 
 SF_MODEL_API ssize_t __sf_model_pread64(int Fd, void *Buffer, size_t Size, off64_t Offset) {
-  ssize_t Got = __sf_model_pread(Fd, Buffer, Size, Offset);
-  return Got;
+  beginAt(Fd);
+  if (!G.recording)
+    return pread64(Fd, Buffer, Size, Offset);
+  ModelCall Call((const void *)__sf_model_pread64, 3);
+  return readDescriptorAt(Call, Fd, Buffer, Call.argument(2, Size), Offset);
 }
 
 SF_MODEL_API ssize_t __sf_model_readv(int Fd, const iovec *Parts, int Count) {
+  beginAt(Fd);
   if (!G.recording)
     return readv(Fd, Parts, Count);
   ModelCall Call((const void *)__sf_model_readv, 0);
-  off_t Offset = offsetOf(Fd);
-  ssize_t Got = readv(Fd, Parts, Count);
-  uint64_t Left = Got > 0 ? (uint64_t)Got : 0;
-  for (int I = 0; I < Count && Got >= 0; ++I) {
-    uint64_t Part = Left < Parts[I].iov_len ? Left : Parts[I].iov_len;
-    readModel((ssize_t)Part, Parts[I].iov_base, Parts[I].iov_len, Offset);
-    Left -= Part;
-    Offset = Offset < 0 ? Offset : Offset + (off_t)Part;
-  }
-  return Got;
+  return scatterModel(Call, Fd, Parts, Count < 0 ? 0 : (size_t)Count, positionOf(Fd), true,
+                      [&] { return readv(Fd, Parts, Count); });
 }
 
 SF_MODEL_API ssize_t __sf_model_recv(int Fd, void *Buffer, size_t Size, int Flags) {
-  ssize_t Got = recv(Fd, Buffer, Size, Flags);
-  if (G.recording) {
-    ModelCall Call((const void *)__sf_model_recv, 0);
-    received(Buffer, Got);
-  }
-  return Got;
-}
-
-SF_MODEL_API size_t __sf_model_fread(void *Buffer, size_t Size, size_t Count, FILE *Stream) {
+  beginAt(Fd);
   if (!G.recording)
-    return fread(Buffer, Size, Count, Stream);
-  ModelCall Call((const void *)__sf_model_fread, 0);
-  bool Input = isInputStream(Stream);
-  off_t Before = Input ? positionOf(Stream) : -1;
-  const int Doubted = Input ? pushedBack(Stream) : -1;
-  size_t Got = fread(Buffer, Size, Count, Stream);
-  KeepErrno Keep;
-  off_t After = Input ? ftello(Stream) : -1; // counts a partial element too
-  if (Before < 0 || After < Before)
-    received(Buffer, (ssize_t)(Got * Size));
-  else
-    deliver(Buffer, (uint64_t)Before, (uint64_t)(After - Before), Size * Count, Doubted);
-  return Got;
+    return recv(Fd, Buffer, Size, Flags);
+  ModelCall Call((const void *)__sf_model_recv, 3);
+  return receive(Call, Fd, Buffer, Call.argument(2, Size), Flags, nullptr, nullptr);
 }
 
-SF_MODEL_API size_t __sf_model_fread_unlocked(void *Buffer, size_t Size, size_t Count,
-                                              FILE *Stream) {
-  size_t Got = __sf_model_fread(Buffer, Size, Count, Stream);
-  return Got;
-}
-
-SF_MODEL_API char *__sf_model_fgets(char *Buffer, int Size, FILE *Stream) {
+SF_MODEL_API ssize_t __sf_model_recvfrom(int Fd, void *Buffer, size_t Size, int Flags,
+                                         struct sockaddr *Address, socklen_t *AddressSize) {
+  beginAt(Fd);
   if (!G.recording)
-    return fgets(Buffer, Size, Stream);
-  ModelCall Call((const void *)__sf_model_fgets, 0);
-  bool Input = isInputStream(Stream);
-  off_t Before = Input ? positionOf(Stream) : -1;
-  const int Doubted = Input ? pushedBack(Stream) : -1;
-  char *Line = fgets(Buffer, Size, Stream);
-  KeepErrno Keep;
-  off_t After = Input ? ftello(Stream) : -1;
-  if (Before < 0 || After < Before) {
-    if (Line)
-      received(Buffer, (ssize_t)strlen(Line) + 1);
-    return Line;
-  }
-  uint64_t Got = (uint64_t)(After - Before);
-  bool Short = !Line || (Got + 1 < (uint64_t)Size && Got && Buffer[Got - 1] != '\n');
-  deliver(Buffer, (uint64_t)Before, Line ? Got : 0, Line && !Short ? Got : Got + 1, Doubted);
-  if (Line) {
-    clearLabels((uint64_t)Buffer + Got, 1);
-    lineEvents(Call, Line, Got, '\n');
-  }
-  return Line;
+    return recvfrom(Fd, Buffer, Size, Flags, Address, AddressSize);
+  ModelCall Call((const void *)__sf_model_recvfrom, 3);
+  return receive(Call, Fd, Buffer, Call.argument(2, Size), Flags, Address, AddressSize);
 }
 
-SF_MODEL_API char *__sf_model_fgets_unlocked(char *Buffer, int Size, FILE *Stream) {
-  return __sf_model_fgets(Buffer, Size, Stream);
+SF_MODEL_API ssize_t __sf_model_recvmsg(int Fd, struct msghdr *Message, int Flags) {
+  beginAt(Fd);
+  if (!G.recording)
+    return recvmsg(Fd, Message, Flags);
+  ModelCall Call((const void *)__sf_model_recvmsg, 0);
+  return scatterModel(Call, Fd, Message->msg_iov, Message->msg_iovlen, positionOf(Fd),
+                      !(Flags & MSG_PEEK), [&] { return recvmsg(Fd, Message, Flags); });
 }
 
-#define SF_CHARACTER_MODEL(name, parameters, stream, real)                                         \
+SF_MODEL_API ssize_t __sf_model_write(int Fd, const void *Buffer, size_t Size) {
+  if (!G.recording)
+    return write(Fd, Buffer, Size);
+  ModelCall Call((const void *)__sf_model_write, 0);
+  return writeDescriptor(Fd, Buffer, Size);
+}
+
+// ---- Positions and sizes
+
+SF_MODEL_API off_t __sf_model_lseek(int Fd, off_t Offset, int Whence) {
+  beginAt(Fd);
+  if (!G.recording)
+    return lseek(Fd, Offset, Whence);
+  ModelCall Call((const void *)__sf_model_lseek, 2);
+  return seekDescriptor(Call, Fd, Call.argument(1, (uint64_t)Offset), Whence);
+}
+
+SF_MODEL_API off64_t __sf_model_lseek64(int Fd, off64_t Offset, int Whence) {
+  beginAt(Fd);
+  if (!G.recording)
+    return lseek64(Fd, Offset, Whence);
+  ModelCall Call((const void *)__sf_model_lseek64, 2);
+  return seekDescriptor(Call, Fd, Call.argument(1, (uint64_t)Offset), Whence);
+}
+
+#define SF_STAT_MODEL(name, parameters, touch, real)                                               \
   SF_MODEL_API int __sf_model_##name parameters {                                                  \
-    if (!G.recording)                                                                              \
-      return real;                                                                                 \
+    touch;                                                                                         \
     ModelCall Call((const void *)__sf_model_##name, 0);                                            \
-    const int Doubted = pushedBack(stream);                                                        \
-    int Character = real;                                                                          \
-    return characterModel(Call, stream, Character, Doubted);                                       \
+    return told(real, (const struct stat *)Facts);                                                 \
   }
-SF_CHARACTER_MODEL(fgetc, (FILE * Stream), Stream, fgetc(Stream))
-SF_CHARACTER_MODEL(fgetc_unlocked, (FILE * Stream), Stream, fgetc_unlocked(Stream))
-SF_CHARACTER_MODEL(getc, (FILE * Stream), Stream, fgetc(Stream))
-SF_CHARACTER_MODEL(_IO_getc, (FILE * Stream), Stream, fgetc(Stream))
-SF_CHARACTER_MODEL(getc_unlocked, (FILE * Stream), Stream, fgetc_unlocked(Stream))
-SF_CHARACTER_MODEL(getchar, (), stdin, fgetc(stdin))
-SF_CHARACTER_MODEL(getchar_unlocked, (), stdin, fgetc_unlocked(stdin))
+SF_STAT_MODEL(stat, (const char *Path, struct stat *Facts), beginAtPath(AT_FDCWD, Path),
+              stat(Path, Facts))
+SF_STAT_MODEL(lstat, (const char *Path, struct stat *Facts), beginAtPath(AT_FDCWD, Path),
+              lstat(Path, Facts))
+SF_STAT_MODEL(fstat, (int Fd, struct stat *Facts), beginAt(Fd), fstat(Fd, Facts))
+SF_STAT_MODEL(fstatat, (int Directory, const char *Path, struct stat *Facts, int Flags),
+              beginAtPath(Directory, Path), fstatat(Directory, Path, Facts, Flags))
+SF_STAT_MODEL(stat64, (const char *Path, struct stat64 *Facts), beginAtPath(AT_FDCWD, Path),
+              stat64(Path, Facts))
+SF_STAT_MODEL(lstat64, (const char *Path, struct stat64 *Facts), beginAtPath(AT_FDCWD, Path),
+              lstat64(Path, Facts))
+SF_STAT_MODEL(fstat64, (int Fd, struct stat64 *Facts), beginAt(Fd), fstat64(Fd, Facts))
+SF_STAT_MODEL(fstatat64, (int Directory, const char *Path, struct stat64 *Facts, int Flags),
+              beginAtPath(Directory, Path), fstatat64(Directory, Path, Facts, Flags))
 
-// The refill behind an inlined getc_unlocked: later characters are read from
-// the stream's buffer by the program itself.
-SF_MODEL_API int __sf_model___uflow(FILE *Stream) {
-  if (!G.recording)
-    return __uflow(Stream);
-  const int Doubted = pushedBack(Stream);
-  int Character = __uflow(Stream);
-  ModelCall Call((const void *)__sf_model___uflow, 0);
-  if (Character != EOF && isInputStream(Stream) && pushedBack(Stream) < 0) {
-    KeepErrno Keep;
-    off_t At = ftello(Stream);
-    uint64_t Rest = (uint64_t)(Stream->_IO_read_end - Stream->_IO_read_ptr);
-    if (At >= 0)
-      deliver(Stream->_IO_read_ptr, (uint64_t)At, Rest, Rest);
-  }
-  return characterModel(Call, Stream, Character, Doubted);
+// ---- Other descriptors for the same input
+
+SF_MODEL_API int __sf_model_accept(int Listener, struct sockaddr *Address, socklen_t *Size) {
+  beginAt(Listener);
+  return accepted(Listener, accept(Listener, Address, Size));
 }
 
-SF_MODEL_API ssize_t __sf_model_getdelim(char **Line, size_t *Size, int Delimiter, FILE *Stream) {
-  if (!G.recording)
-    return getdelim(Line, Size, Delimiter, Stream);
-  const int Doubted = pushedBack(Stream);
-  ssize_t Got = getdelim(Line, Size, Delimiter, Stream);
-  ModelCall Call((const void *)__sf_model_getdelim, 0);
-  if (Line && Size) {
-    clearLabels((uint64_t)Line, sizeof(*Line));
-    clearLabels((uint64_t)Size, sizeof(*Size));
-  }
-  return delimitedModel(Call, Got, Line, Delimiter, Stream, Doubted);
+SF_MODEL_API int __sf_model_accept4(int Listener, struct sockaddr *Address, socklen_t *Size,
+                                    int Flags) {
+  beginAt(Listener);
+  return accepted(Listener, accept4(Listener, Address, Size, Flags));
 }
 
-SF_MODEL_API ssize_t __sf_model___getdelim(char **Line, size_t *Size, int Delimiter, FILE *Stream) {
-  return __sf_model_getdelim(Line, Size, Delimiter, Stream);
+SF_MODEL_API int __sf_model_dup(int Fd) { return shared(dup(Fd), Fd); }
+
+SF_MODEL_API int __sf_model_dup2(int Fd, int To) { return shared(dup2(Fd, To), Fd); }
+
+SF_MODEL_API int __sf_model_dup3(int Fd, int To, int Flags) {
+  return shared(dup3(Fd, To, Flags), Fd);
 }
 
-SF_MODEL_API ssize_t __sf_model_getline(char **Line, size_t *Size, FILE *Stream) {
-  return __sf_model_getdelim(Line, Size, '\n', Stream);
-}
+// ---- Mappings
 
 SF_MODEL_API void *__sf_model_mmap(void *Hint, size_t Size, int Protection, int Flags, int Fd,
                                    off_t Offset) {
+  beginAt(Flags & MAP_ANONYMOUS ? -1 : Fd);
   void *P = mmap(Hint, Size, Protection, Flags, Fd, Offset);
   if (!G.recording || P == MAP_FAILED)
     return P;

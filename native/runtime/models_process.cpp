@@ -1,7 +1,9 @@
 // Calls that take or give the number of a process, a group or a thread.
 #include "processes.h"
 
+#include "input.h"
 #include "model.h"
+#include "reads.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -70,7 +72,7 @@ void noteOwnSignal(int Signal) {
 
 // Sends to a process, a group or, in the run, a thread. What would reach the
 // search itself is said to have worked and reaches nobody.
-template <typename Send> int deliver(pid_t Shown, int Signal, Send SendTo) {
+template <typename Send> int sendSignal(pid_t Shown, int Signal, Send SendTo) {
   pid_t Real = realOf(Shown);
   if (reachesOurselves(Real)) {
     if (Signal >= 0 && Signal <= SIGRTMAX)
@@ -84,12 +86,13 @@ template <typename Send> int deliver(pid_t Shown, int Signal, Send SendTo) {
 }
 
 // To a thread of a process: whichever of its threads, the process ends.
-template <typename Send> int deliverToThread(pid_t Group, pid_t Thread, int Signal, Send SendTo) {
-  return deliver(Group, Signal, [&](pid_t Real) { return SendTo(Real, realOf(Thread)); });
+template <typename Send>
+int sendSignalToThread(pid_t Group, pid_t Thread, int Signal, Send SendTo) {
+  return sendSignal(Group, Signal, [&](pid_t Real) { return SendTo(Real, realOf(Thread)); });
 }
 
 int sendToThread(pid_t Group, pid_t Thread, int Signal) {
-  return deliverToThread(Group, Thread, Signal, [&](pid_t RealGroup, pid_t RealThread) {
+  return sendSignalToThread(Group, Thread, Signal, [&](pid_t RealGroup, pid_t RealThread) {
     return (int)syscall(SYS_tgkill, RealGroup, RealThread, Signal);
   });
 }
@@ -178,13 +181,13 @@ SF_MODEL_API int __sf_model_tcsetpgrp(int Fd, pid_t Group) { return tcsetpgrp(Fd
 // ---- Signals
 
 SF_MODEL_API int __sf_model_kill(pid_t Process, int Signal) {
-  return deliver(Process, Signal, [&](pid_t Real) { return kill(Real, Signal); });
+  return sendSignal(Process, Signal, [&](pid_t Real) { return kill(Real, Signal); });
 }
 
 SF_MODEL_API int __sf_model_killpg(pid_t Group, int Signal) {
   if (Group < 0)
     return killpg(Group, Signal); // refused
-  return deliver(-Group, Signal, [&](pid_t Real) { return kill(Real, Signal); });
+  return sendSignal(-Group, Signal, [&](pid_t Real) { return kill(Real, Signal); });
 }
 
 SF_MODEL_API int __sf_model_tgkill(pid_t Group, pid_t Thread, int Signal) {
@@ -200,7 +203,7 @@ SF_MODEL_API int __sf_model_raise(int Signal) {
 SF_MODEL_API int __sf_model_sigqueue(pid_t Process, int Signal, void *Value) {
   sigval Passed;
   Passed.sival_ptr = Value;
-  return deliver(Process, Signal, [&](pid_t Real) { return sigqueue(Real, Signal, Passed); });
+  return sendSignal(Process, Signal, [&](pid_t Real) { return sigqueue(Real, Signal, Passed); });
 }
 
 SF_MODEL_API int __sf_model_pidfd_open(pid_t Process, unsigned Flags) {
@@ -325,6 +328,34 @@ SF_MODEL_API ssize_t __sf_model_process_vm_writev(pid_t Process, const struct io
 
 // ---- The same without the C library's names
 
+SF_MODEL_API long __sf_model_syscall(long Number, ...);
+
+static bool isReadCall(long Number) {
+  switch (Number) {
+  case SYS_read:
+  case SYS_pread64:
+  case SYS_write:
+  case SYS_lseek:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static long readCall(long Number, const long *A) {
+  ModelCall Call((const void *)__sf_model_syscall, 0);
+  switch (Number) {
+  case SYS_read:
+    return readDescriptor(Call, (int)A[0], (void *)A[1], constant((uint64_t)A[2]));
+  case SYS_pread64:
+    return readDescriptorAt(Call, (int)A[0], (void *)A[1], constant((uint64_t)A[2]), A[3]);
+  case SYS_write:
+    return writeDescriptor((int)A[0], (const void *)A[1], (size_t)A[2]);
+  default:
+    return seekDescriptor(Call, (int)A[0], constant((uint64_t)A[1]), (int)A[2]);
+  }
+}
+
 SF_MODEL_API long __sf_model_syscall(long Number, ...) {
   va_list Arguments;
   va_start(Arguments, Number);
@@ -333,6 +364,10 @@ SF_MODEL_API long __sf_model_syscall(long Number, ...) {
     Argument = va_arg(Arguments, long);
   va_end(Arguments);
   auto Again = [&] { return syscall(Number, A[0], A[1], A[2], A[3], A[4], A[5]); };
+  if (isReadCall(Number)) {
+    beginAt((int)A[0]);
+    return G.recording ? readCall(Number, A) : Again();
+  }
   switch (Number) {
   case SYS_getpid:
   case SYS_gettid:
@@ -359,14 +394,14 @@ SF_MODEL_API long __sf_model_syscall(long Number, ...) {
     return __sf_model_kill((pid_t)A[0], (int)A[1]);
   case SYS_tkill:
   case SYS_rt_sigqueueinfo:
-    return deliver((pid_t)A[0], (int)A[1], [&](pid_t Real) {
+    return sendSignal((pid_t)A[0], (int)A[1], [&](pid_t Real) {
       A[0] = Real;
       return (int)Again();
     });
   case SYS_tgkill:
     return sendToThread((pid_t)A[0], (pid_t)A[1], (int)A[2]);
   case SYS_rt_tgsigqueueinfo:
-    return deliverToThread((pid_t)A[0], (pid_t)A[1], (int)A[2], [&](pid_t Group, pid_t Thread) {
+    return sendSignalToThread((pid_t)A[0], (pid_t)A[1], (int)A[2], [&](pid_t Group, pid_t Thread) {
       A[0] = Group;
       A[1] = Thread;
       return (int)Again();

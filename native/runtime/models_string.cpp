@@ -172,9 +172,42 @@ Operand wantedByte(const ModelCall &Call, int C) {
   return Lock ? extract(Call.argument(1, (uint32_t)C), 32, 0, 8) : constant((uint8_t)C);
 }
 
+// A scan for a symbolic byte of bytes that are none: where it ends is a table
+// of that byte, and nothing has to be decided. Digits are looked up like this.
+struct Scan {
+  const char *At;
+  uint64_t Size; // up to where bytes may be looked at
+};
+
+bool foundThroughTable(ModelCall &Call, Scan Where, Operand Wanted,
+                       uint64_t (*Find)(uint64_t Byte, const void *)) {
+  constexpr uint64_t SizeMax = 4096;
+  if (!Wanted.label || Where.Size > SizeMax || !isConcrete((uint64_t)Where.At, Where.Size))
+    return false;
+  KeepErrno Keep;
+  TableLock Lock;
+  if (!Lock)
+    return false;
+  Operand Found = mapThroughTable(Wanted, 64, Find, &Where);
+  Call.returns(Found.label);
+  return Found.label;
+}
+
+#define SF_FINDER(name, call)                                                                      \
+  uint64_t name(uint64_t Byte, const void *Context) {                                              \
+    const Scan &S = *(const Scan *)Context;                                                        \
+    const int C = (int)Byte;                                                                       \
+    return (uint64_t)(call);                                                                       \
+  }
+SF_FINDER(findFirst, strchr(S.At, C))
+SF_FINDER(findFirstOrEnd, strchrnul(S.At, C))
+SF_FINDER(findLast, strrchr(S.At, C))
+SF_FINDER(findInMemory, memchr(S.At, C, S.Size))
+#undef SF_FINDER
+
 // A search for a needle: one branch for each position that was tried.
 void searched(const ModelCall &Call, const uint8_t *Hay, uint64_t HaySize, const uint8_t *Needle,
-              uint64_t NeedleSize, uint64_t Found) {
+              uint64_t NeedleSize, uint64_t Found, unsigned Flags = 0) {
   KeepErrno Keep;
   TableLock Lock;
   if (!Lock || !NeedleSize)
@@ -187,6 +220,10 @@ void searched(const ModelCall &Call, const uint8_t *Hay, uint64_t HaySize, const
       for (; Count < 8 && I < NeedleSize; ++I, ++Count) {
         X[Count] = byteAt(Hay + P + I);
         Y[Count] = byteAt(Needle + I);
+        if (Flags & FoldCase) {
+          X[Count] = lower(X[Count]);
+          Y[Count] = lower(Y[Count]);
+        }
       }
       Match = binary(SF_OP_AND, 1, Match,
                      compare(SF_OP_EQ, 8 * Count, joinBytes(X, Count), joinBytes(Y, Count)));
@@ -278,6 +315,8 @@ SF_MODEL_API void *__sf_model_memchr(const void *At, int C, size_t Size) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_memchr, 2);
+  if (foundThroughTable(Call, {(const char *)At, Size}, wantedByte(Call, C), findInMemory))
+    return Found;
   uint64_t Where = Found ? (uint64_t)((char *)Found - (const char *)At) : Size;
   scanned(Call, At, Where, Size, wantedByte(Call, C), 0);
   return Found;
@@ -290,6 +329,16 @@ SF_MODEL_API void *__sf_model_memrchr(const void *At, int C, size_t Size) {
   ModelCall Call((const void *)__sf_model_memrchr, 2);
   uint64_t From = Found ? (uint64_t)((char *)Found - (const char *)At) : 0;
   scanned(Call, (const char *)At + From, Size - From, Size - From, wantedByte(Call, C), 0);
+  return Found;
+}
+
+SF_MODEL_API void *__sf_model_rawmemchr(const void *At, int C) {
+  void *Found = rawmemchr((void *)At, C);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_rawmemchr, 2);
+  uint64_t Where = (uint64_t)((char *)Found - (const char *)At);
+  scanned(Call, At, Where, Where + 1, wantedByte(Call, C), 0);
   return Found;
 }
 
@@ -327,6 +376,8 @@ SF_MODEL_API char *__sf_model_strchr(const char *S, int C) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_strchr, 2);
+  if (foundThroughTable(Call, {S, strlen(S) + 1}, wantedByte(Call, C), findFirst))
+    return Found;
   uint64_t Where = Found ? (uint64_t)(Found - S) : strlen(S);
   scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
   return Found;
@@ -337,6 +388,8 @@ SF_MODEL_API char *__sf_model_index(const char *S, int C) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_index, 2);
+  if (foundThroughTable(Call, {S, strlen(S) + 1}, wantedByte(Call, C), findFirst))
+    return Found;
   uint64_t Where = Found ? (uint64_t)(Found - S) : strlen(S);
   scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
   return Found;
@@ -347,6 +400,8 @@ SF_MODEL_API char *__sf_model_strchrnul(const char *S, int C) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_strchrnul, 2);
+  if (foundThroughTable(Call, {S, strlen(S) + 1}, wantedByte(Call, C), findFirstOrEnd))
+    return Found;
   uint64_t Where = (uint64_t)(Found - S);
   scanned(Call, S, Where, Where + 1, wantedByte(Call, C), StopAtNul);
   return Found;
@@ -357,6 +412,8 @@ SF_MODEL_API char *__sf_model_strrchr(const char *S, int C) {
   if (!G.recording)
     return Found;
   ModelCall Call((const void *)__sf_model_strrchr, 2);
+  if (foundThroughTable(Call, {S, strlen(S) + 1}, wantedByte(Call, C), findLast))
+    return Found;
   uint64_t Length = strlen(S);
   uint64_t From = Found ? (uint64_t)(Found - S) : 0;
   scannedToNul(Call, S, Length);
@@ -376,6 +433,16 @@ SF_MODEL_API char *__sf_model_strstr(const char *Hay, const char *Needle) {
   ModelCall Call((const void *)__sf_model_strstr, 0);
   searched(Call, (const uint8_t *)Hay, strlen(Hay), (const uint8_t *)Needle, strlen(Needle),
            Found ? (uint64_t)(Found - Hay) : UINT64_MAX);
+  return Found;
+}
+
+SF_MODEL_API char *__sf_model_strcasestr(const char *Hay, const char *Needle) {
+  char *Found = strcasestr((char *)Hay, Needle);
+  if (!G.recording)
+    return Found;
+  ModelCall Call((const void *)__sf_model_strcasestr, 0);
+  searched(Call, (const uint8_t *)Hay, strlen(Hay), (const uint8_t *)Needle, strlen(Needle),
+           Found ? (uint64_t)(Found - Hay) : UINT64_MAX, FoldCase);
   return Found;
 }
 
@@ -436,6 +503,65 @@ SF_MODEL_API char *__sf_model_strncpy(char *To, const char *From, size_t Size) {
       clearLabels((uint64_t)To + Length + 1, Size - Length - 1);
   }
   return strncpy(To, From, Size);
+}
+
+SF_MODEL_API char *__sf_model_stpncpy(char *To, const char *From, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_stpncpy, 0);
+    uint64_t Length = strnlen(From, Size);
+    scanned(Call, From, Length, Size, constant(0), 0);
+    TableLock Lock;
+    if (Lock)
+      copyLabels((uint64_t)To, (uint64_t)From, Length < Size ? Length + 1 : Size);
+    if (Length < Size)
+      clearLabels((uint64_t)To + Length + 1, Size - Length - 1);
+  }
+  return stpncpy(To, From, Size);
+}
+
+SF_MODEL_API void *__sf_model_memccpy(void *To, const void *From, int C, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_memccpy, 3);
+    const void *Found = memchr((void *)From, C, Size);
+    uint64_t Where = Found ? (uint64_t)((const char *)Found - (const char *)From) : Size;
+    Operand Wanted = constant((uint8_t)C);
+    if (TableLock Lock; Lock)
+      Wanted = extract(Call.argument(2, (uint32_t)C), 32, 0, 8);
+    scanned(Call, From, Where, Size, Wanted, 0);
+    TableLock Lock;
+    if (Lock)
+      copyLabels((uint64_t)To, (uint64_t)From, Found ? Where + 1 : Size);
+  }
+  return memccpy(To, From, C, Size);
+}
+
+// A program that calls these has a C library that has them.
+extern "C" __attribute__((weak)) size_t real_strlcpy(char *, const char *, size_t) asm("strlcpy");
+extern "C" __attribute__((weak)) size_t real_strlcat(char *, const char *, size_t) asm("strlcat");
+
+SF_MODEL_API size_t __sf_model_strlcpy(char *To, const char *From, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_strlcpy, 0);
+    uint64_t Length = strlen(From);
+    scannedToNul(Call, From, Length);
+    copiedString(Call, To, From, Length, !Size ? 0 : Length < Size ? Length + 1 : Size - 1);
+    if (Size && Length >= Size)
+      clearLabels((uint64_t)To + Size - 1, 1);
+  }
+  return real_strlcpy(To, From, Size);
+}
+
+SF_MODEL_API size_t __sf_model_strlcat(char *To, const char *From, size_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_strlcat, 0);
+    uint64_t Start = strnlen(To, Size), Length = strlen(From), Room = Size - Start;
+    scanned(Call, To, Start, Size, constant(0), 0);
+    scannedToNul(Call, From, Length);
+    copiedString(Call, To + Start, From, Length, !Room ? 0 : Length < Room ? Length + 1 : Room - 1);
+    if (Room && Length >= Room)
+      clearLabels((uint64_t)To + Size - 1, 1);
+  }
+  return real_strlcat(To, From, Size);
 }
 
 SF_MODEL_API char *__sf_model_strcat(char *To, const char *From) {

@@ -3,7 +3,7 @@
 // Every function takes labels and concrete values, drops labels whose value
 // differs, and returns the label of the result. They are reached from cold
 // blocks only; a fully concrete run calls none of them.
-#include "events.h"
+#include "addresses.h"
 #include "shadow.h"
 
 using namespace sf;
@@ -16,58 +16,13 @@ unsigned widthOf(uint32_t Packed) { return Packed >> 8 & 0xff; }
 
 constexpr Label NoLabels[SF_CALL_LABELS] = {};
 
-// Reads the element at each address that one input byte can give.
-class TableSnapshot {
-public:
-  TableSnapshot(const uint64_t *Addresses, unsigned Bytes) : Addresses(Addresses), Bytes(Bytes) {}
+// The object that the next access is known to mean.
+__thread Object Hint;
 
-  // Returns false if an element has a label or the addresses are too scattered.
-  bool take(uint64_t Seen) {
-    uint64_t KnownPage = ~0ull;
-    bool KnownReadable = false;
-    unsigned Probes = 0;
-    for (unsigned I = 0; I < 256; ++I) {
-      uint64_t First = Addresses[I], Last = First + Bytes - 1;
-      const uint64_t Pages[2] = {First >> 12, Last >> 12};
-      for (uint64_t Page : Pages) {
-        if (Page == KnownPage)
-          continue;
-        if (++Probes > ProbesMax)
-          return false;
-        KnownPage = Page;
-        KnownReadable = Last >> 47 == 0 && isReadable(Page << 12);
-      }
-      Readable[I] = KnownReadable && (First >> 12 == Last >> 12 || isReadable(First));
-      AllReadable &= Readable[I] != 0;
-      if (Readable[I] && !isConcrete(First, Bytes))
-        return false;
-      readMemory(Elements + I * Bytes, Readable[I] ? First : (uint64_t)&Seen, Bytes);
-    }
-    return true;
-  }
-
-  uint8_t Elements[256 * 8];
-  uint8_t Readable[256];
-  bool AllReadable = true;
-
-private:
-  static constexpr unsigned ProbesMax = 600;
-  const uint64_t *Addresses;
-  unsigned Bytes;
-};
-
-bool loadFromTable(Operand Address, unsigned Bytes, uint64_t Value, Place At, Operand &Out) {
-  uint64_t Addresses[256];
-  if (!evaluateForEachByte(Address.label, Addresses))
-    return false;
-  TableSnapshot Table(Addresses, Bytes);
-  if (!Table.take(Value))
-    return false;
-  uint32_t Byte = meta(Address.label).dependence;
-  if (!Table.AllReadable)
-    recordFact(tableRead(Byte, 8, Table.Readable, 1), At);
-  Out = tableRead(Byte, 8 * Bytes, Table.Elements, Value);
-  return true;
+Object takeHint() {
+  Object O = Hint;
+  Hint = {0, 0};
+  return O;
 }
 
 } // namespace
@@ -109,6 +64,16 @@ SF_API Label __sf_cast(uint32_t Packed, Label LA, uint64_t A) {
   default:
     return extract(operand(LA, A), From, Low, To).label;
   }
+}
+
+// Packed: width of the upper part | width of the lower << 8.
+SF_API Label __sf_concat(uint32_t Packed, Label LH, Label LL, uint64_t High, uint64_t Low) {
+  if (!(LH | LL))
+    return 0;
+  TableLock Lock;
+  if (!Lock)
+    return 0;
+  return concat(operand(LH, High), Packed & 0xff, operand(LL, Low), Packed >> 8).label;
 }
 
 // bits | 0x100 when the condition is a goal of its own (a select).
@@ -165,33 +130,74 @@ SF_API void __sf_divisor(uint32_t Bits, Label L, uint64_t Value, uint64_t Site) 
     recordBranch(compare(SF_OP_EQ, Bits, operand(L, Value), constant(0)), {Site, 0});
 }
 
+// Whether a value goes the way of the ranges from First on; First moves on to
+// the next way.
+static Operand goesThatWay(const sf_switch *S, Operand X, uint32_t &First) {
+  const uint64_t Way = S->ranges[First].way;
+  Operand Any = constant(0);
+  for (; First < S->count && S->ranges[First].way == Way; ++First) {
+    const sf_switch_range &R = S->ranges[First];
+    Operand Is = R.low == R.high
+                     ? compare(SF_OP_EQ, S->bits, X, constant(R.low))
+                     : compare(SF_OP_ULE, S->bits, binary(SF_OP_SUB, S->bits, X, constant(R.low)),
+                               constant(R.high - R.low));
+    Any = binary(SF_OP_OR, 1, Any, Is);
+  }
+  return Any;
+}
+
+// Cases that go the same way are one condition: the way is what the program
+// does, and which of the values took it shows where it is used.
 SF_API void __sf_switch(const sf_switch *S, Label L, uint64_t Value) {
   if (!L)
     return;
   TableLock Lock;
   if (!Lock)
     return;
-  Operand X = operand(L, Value);
-  uint32_t Taken = S->count;
-  Operand Any = constant(0);
-  for (uint32_t I = 0; I < S->count; ++I) {
-    Operand Is = compare(SF_OP_EQ, S->bits, X, constant(S->cases[I]));
-    Any = binary(SF_OP_OR, 1, Any, Is);
-    if (Is.value)
-      Taken = I;
+  Operand X = operand(L, Value), Taken = constant(0), Any = constant(0);
+  Place At{S->site, 0}, TakenAt = At;
+  for (uint32_t First = 0; First < S->count; ++At.ordinal) {
+    Operand Way = goesThatWay(S, X, First);
+    Any = binary(SF_OP_OR, 1, Any, Way);
+    if (Way.value) {
+      Taken = Way;
+      TakenAt = At;
+    }
   }
-  // Goals come first: behind the case taken they could not be reached.
-  for (uint32_t I = 0; I < S->count; ++I)
-    if (I != Taken && Taken != S->count)
-      recordGoal(compare(SF_OP_EQ, S->bits, X, constant(S->cases[I])), {S->site, (uint16_t)I});
-  if (Taken != S->count) {
-    recordGoal(Any, {S->site, (uint16_t)S->count});
-    recordBranch(compare(SF_OP_EQ, S->bits, X, constant(S->cases[Taken])),
-                 {S->site, (uint16_t)Taken});
+  // Goals come first: behind the way taken they could not be reached.
+  At.ordinal = 0;
+  for (uint32_t First = 0; First < S->count; ++At.ordinal) {
+    Operand Way = goesThatWay(S, X, First);
+    if (!Any.value)
+      recordBranch(Way, At);
+    else if (!Way.value)
+      recordGoal(Way, At);
+  }
+  if (Any.value) {
+    recordGoal(Any, At);
+    recordBranch(Taken, TakenAt);
+  }
+}
+
+// A write of something concrete at an address with a label.
+SF_API void __sf_write(Label LA, uint64_t Address, uint64_t Size, uint64_t Site) {
+  if (!LA)
     return;
-  }
-  for (uint32_t I = 0; I < S->count; ++I)
-    recordBranch(compare(SF_OP_EQ, S->bits, X, constant(S->cases[I])), {S->site, (uint16_t)I});
+  TableLock Lock;
+  if (Lock)
+    writeAt(operand(LA, Address), (unsigned)Size, takeHint(), {Site, 0});
+}
+
+// What the following access belongs to: a global, or a variable on the stack.
+SF_API void __sf_object(uint64_t Low, uint64_t Size) { Hint = {Low, Size}; }
+
+// Where a call or a computed jump goes.
+SF_API void __sf_target(Label L, uint64_t Value, uint64_t Site) {
+  if (!L)
+    return;
+  TableLock Lock;
+  if (Lock)
+    jumpTo(operand(L, Value), {Site, 0});
 }
 
 SF_API void __sf_concrete(Label L, uint64_t Value, uint64_t Site) {
@@ -207,11 +213,7 @@ SF_API Label __sf_load(uint64_t Address, uint32_t Bits, Label LA, uint64_t Value
   if (!Lock)
     return 0;
   const unsigned Bytes = (Bits + 7) / 8;
-  Operand At = operand(LA, Address), Out;
-  if (!At.label || !loadFromTable(At, Bytes, Value, {Site, 1}, Out)) {
-    concretise(At, {Site, 0});
-    Out = loadOperand(Address, Bytes, Value);
-  }
+  Operand Out = readAt(operand(LA, Address), Bytes, Value, takeHint(), {Site, 0});
   return extract(Out, 8 * Bytes, 0, Bits).label;
 }
 
@@ -225,21 +227,22 @@ SF_API void __sf_store(uint64_t Address, uint32_t Bits, Label LA, Label L, uint6
   if (!Lock)
     return;
   const unsigned Bytes = (Bits + 7) / 8;
-  concretise(operand(LA, Address), {Site, 0});
+  writeAt(operand(LA, Address), Bytes, takeHint(), {Site, 0});
   storeLabel(Address, Bytes, zext(operand(L, Value), Bits, 8 * Bytes).label);
 }
 
 SF_API void __sf_clear(uint64_t Address, uint64_t Size) { clearLabels(Address, Size); }
 
-SF_API void __sf_copy(uint64_t To, uint64_t From, uint64_t Size) {
+SF_API void __sf_copy(uint64_t To, uint64_t From, uint64_t Size, Label LS, uint64_t Site) {
   TableLock Lock;
-  if (Lock)
+  if (Lock && !copySized(To, From, operand(LS, Size), {Site, 0}))
     copyLabels(To, From, Size);
 }
 
-SF_API void __sf_fill(uint64_t To, uint64_t Value, uint64_t Size, Label L) {
+SF_API void __sf_fill(uint64_t To, uint64_t Value, uint64_t Size, Label L, Label LS,
+                      uint64_t Site) {
   TableLock Lock;
-  if (!Lock)
+  if (!Lock || fillSized(To, operand(L, Value), operand(LS, Size), {Site, 0}))
     return;
   L = live(L, Value);
   if (!L)
@@ -248,10 +251,38 @@ SF_API void __sf_fill(uint64_t To, uint64_t Value, uint64_t Size, Label L) {
     storeLabel(To + I, 1, L);
 }
 
-SF_API void __sf_unmodelled(Label L) {
-  if (L && G.header)
-    __atomic_fetch_add(&G.header->unmodelled, 1, __ATOMIC_RELAXED);
+// An operand that something made concrete which is not modelled.
+SF_API void __sf_fact(Label L, uint64_t Value, uint64_t Site) {
+  if (!L)
+    return;
+  TableLock Lock;
+  if (Lock)
+    recordFact(operand(L, Value), {Site, 0});
 }
+
+// Where: a constant of the module, so equal for each visit of the place.
+void sf::noteUnmodelled(Label L, const char *Where) {
+  if (!L || !G.recording)
+    return;
+  __atomic_fetch_add(&G.header->unmodelled, 1, __ATOMIC_RELAXED);
+  static const char *Met[SF_LOSSES_MAX];
+  TableLock Lock;
+  uint64_t Count = Lock ? G.header->losses_len : SF_LOSSES_MAX;
+  for (uint64_t I = 0; I < Count && I < SF_LOSSES_MAX; ++I)
+    if (Met[I] == Where) {
+      ++G.header->losses[I].count;
+      return;
+    }
+  if (Count >= SF_LOSSES_MAX)
+    return;
+  Met[Count] = Where;
+  sf_loss &Loss = G.header->losses[Count];
+  strncpy(Loss.where, Where, sizeof(Loss.where) - 1);
+  Loss.count = 1;
+  G.header->losses_len = Count + 1;
+}
+
+SF_API void __sf_unmodelled(Label L, const char *Where) { noteUnmodelled(L, Where); }
 
 // ---- Calls
 
@@ -302,8 +333,11 @@ SF_API Label *__sf_pass_ret(const void *Self, uint32_t Count, Label Any) {
 
 // Token is what the record named when the call came back.
 SF_API const Label *__sf_take_ret(const void *Token, const void *Callee, uint32_t Count) {
+  // A callee that ended by a tail call had its result given by another.
+  bool Tail = __sf_tls.tail_from == Callee && __sf_tls.tail_to == Token;
   __sf_tls.ret_token = nullptr;
-  if (Token != Callee)
+  __sf_tls.tail_from = nullptr;
+  if (Token != Callee && !Tail)
     return NoLabels;
   for (uint32_t I = __sf_tls.ret_count; I < Count; ++I)
     __sf_tls.rets[I] = 0;
@@ -349,7 +383,15 @@ SF_API void __sf_va_start(const void *List, const sf_varargs *Passed) {
     return;
   VaList V = *(const VaList *)List;
   for (uint32_t I = 0; I < Passed->count; ++I) {
-    bool Sse = (Passed->classes >> (2 * I) & 3) == SF_VARARG_SSE;
+    const unsigned Class = Passed->classes >> (2 * I) & 3;
+    if (Class == SF_VARARG_X87_LOW || Class == SF_VARARG_X87_HIGH) {
+      bool Low = Class == SF_VARARG_X87_LOW;
+      V.overflow = Low ? (V.overflow + 15) & ~15ull : V.overflow;
+      storeLabel(V.overflow, Low ? 8 : 2, Passed->labels[I]);
+      V.overflow += 8;
+      continue;
+    }
+    bool Sse = Class == SF_VARARG_SSE;
     uint32_t &Offset = Sse ? V.fpOffset : V.gpOffset;
     const uint32_t Limit = Sse ? FpBytes : GpBytes, Step = Sse ? 16 : 8;
     uint64_t At = V.saved + Offset;

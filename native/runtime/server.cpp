@@ -1,8 +1,9 @@
 // Start of the process, registration of modules, and the fork server.
 //
 // The program's constructors run once, in the server; each execution is a fork
-// of it at the entry to main. Without SYMFLEET_CHANNEL nothing here has an
-// effect beyond reserving the (untouched) shadow.
+// of it at the entry to main, or where a constructor touches the input first.
+// Without SYMFLEET_CHANNEL nothing here has an effect beyond reserving the
+// (untouched) shadow.
 #include "shadow.h"
 
 #include "input.h"
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,16 +35,17 @@ uint64_t EdgeCount;
 bool Started;
 
 struct Channel {
-  int command, status, table;
+  int command, status, table, input;
 };
+Channel Control;
 
-// Parses "command_fd,status_fd,table_fd".
+// Parses "command_fd,status_fd,table_fd,input_fd".
 bool parseChannel(const char *Text, Channel &C) {
-  int *Fields[] = {&C.command, &C.status, &C.table};
-  for (int I = 0; I < 3; ++I) {
+  int *Fields[] = {&C.command, &C.status, &C.table, &C.input};
+  for (int I = 0; I < 4; ++I) {
     char *End;
     long Value = strtol(Text, &End, 10);
-    if (End == Text || Value < 0 || Value > 1 << 20 || *End != (I < 2 ? ',' : '\0'))
+    if (End == Text || Value < 0 || Value > 1 << 20 || *End != (I < 3 ? ',' : '\0'))
       return false;
     *Fields[I] = (int)Value;
     Text = End + 1;
@@ -74,7 +77,7 @@ bool transfer(int Fd, void *Buffer, size_t Size, bool Write) {
 
 void attachTable(int Fd) {
   sf_header Probe;
-  if (pread(Fd, &Probe, sizeof(Probe), 0) != (ssize_t)sizeof(Probe))
+  if (syscall(SYS_pread64, Fd, &Probe, sizeof(Probe), 0) != (long)sizeof(Probe))
     fail("the table cannot be read");
   if (Probe.magic != SF_TABLE_MAGIC || Probe.abi_version != SF_ABI_VERSION)
     fail("it was built for another version of the executor; build it again");
@@ -113,7 +116,8 @@ void enterExecution(const Channel &C, uint32_t Mode, pid_t Server) {
   close(C.table);
   enterProcess();
   G.recording = false;
-  if (Mode == SF_MODE_RECORD && G.header->input_kind == SF_INPUT_FILE)
+  G.early = false;
+  if (Mode == SF_MODE_RECORD && G.header->input_kind != SF_INPUT_NONE)
     startRecording();
   enterInput();
 }
@@ -149,6 +153,7 @@ void serve(const Channel &C) {
     if (!transfer(C.command, &Command, sizeof(Command), false) || Command.op != SF_CMD_RUN)
       _exit(0);
     forgetOwnSignals();
+    prepareInput();
     pid_t Child = fork();
     if (Child == 0) {
       enterExecution(C, Command.mode, Server);
@@ -163,19 +168,38 @@ void serve(const Channel &C) {
       _exit(0);
     if (Child < 0)
       continue;
+    superviseInput(Child);
     sf_finished Done = await(Child);
     if (!transfer(C.status, &Done, sizeof(Done), true))
       _exit(0);
   }
 }
 
-void reserveFirst(int, char **, char **) { reserveShadow(); }
+void attach(int Count, char **Arguments, char **Environment) {
+  constexpr size_t NameSize = sizeof(SF_CHANNEL_ENV) - 1;
+  const char *Text = nullptr;
+  for (char **E = Environment; E && *E; ++E)
+    if (strncmp(*E, SF_CHANNEL_ENV, NameSize) == 0 && (*E)[NameSize] == '=')
+      Text = *E + NameSize + 1;
+  if (!Text)
+    return;
+  if (!parseChannel(Text, Control))
+    fail("SYMFLEET_CHANNEL is not four descriptors");
+  attachTable(Control.table);
+  attachInput(Control.input, Count, Arguments);
+  G.early = true;
+}
+
+void prepareProcess(int Count, char **Arguments, char **Environment) {
+  reserveShadow();
+  attach(Count, Arguments, Environment);
+}
 
 } // namespace
 
 // Before any constructor, so that constructors may be instrumented.
 __attribute__((section(".preinit_array"),
-               used)) static void (*const Reserve)(int, char **, char **) = reserveFirst;
+               used)) static void (*const Prepare)(int, char **, char **) = prepareProcess;
 
 SF_API void __sf_register(const sf_module *M) {
   if (M->version != SF_MODULE_VERSION)
@@ -192,14 +216,9 @@ SF_API void __sf_start() {
   if (Started)
     return;
   Started = true;
-  const char *Text = getenv(SF_CHANNEL_ENV);
-  if (!Text)
+  if (!G.attached)
     return;
-  Channel C;
-  if (!parseChannel(Text, C))
-    fail("SYMFLEET_CHANNEL is not three descriptors");
   unsetenv(SF_CHANNEL_ENV);
-  attachTable(C.table);
   assignEdges();
   followLibraries();
   sf_hello Hello{};
@@ -207,9 +226,9 @@ SF_API void __sf_start() {
   Hello.abi_version = SF_ABI_VERSION;
   Hello.edges = (uint32_t)EdgeCount;
   Hello.build_id = G.buildId;
-  if (!transfer(C.status, &Hello, sizeof(Hello), true))
+  if (!transfer(Control.status, &Hello, sizeof(Hello), true))
     _exit(0);
-  serve(C);
+  serve(Control);
 }
 
 // The last constructor: only if main itself will not start the server.

@@ -43,6 +43,7 @@ struct Meta {
 struct State {
   bool recording; // rows and events are wanted; false in cover mode
   bool attached;  // under an executor
+  bool early;     // attached, and no execution has begun
   sf_header *header;
   sf_row *rows;
   sf_event *events;
@@ -55,6 +56,10 @@ struct State {
 };
 
 extern State G;
+
+// Executions begin here, unless they have begun.
+SF_API void __sf_start();
+
 extern "C" __thread __attribute__((visibility("default"))) sf_tls __sf_tls;
 
 inline uint64_t maskOf(unsigned Bits) { return Bits >= 64 ? ~0ull : (1ull << Bits) - 1; }

@@ -117,10 +117,10 @@ static void arithmetic(void) {
     return;
   uint32_t product = row(SF_OP_MUL, 32, 0, in, 0, 77);
   uint32_t shifted = row(SF_OP_LSHR, 32, 0, in, 0, 3);
-  uint32_t sum = row(SF_OP_ADD, 32, 0, product, shifted, 0);
-  uint32_t wanted = 123456u * 77u + (123456u >> 3);
-  uint32_t label = row(SF_OP_EQ, 1, 32, sum, 0, wanted);
-  int taken = x * 77 + (x >> 3) == wanted;
+  uint32_t mixed = row(SF_OP_XOR, 32, 0, product, shifted, 0);
+  uint32_t wanted = 123456u * 77u ^ 123456u >> 3;
+  uint32_t label = row(SF_OP_EQ, 1, 32, mixed, 0, wanted);
+  int taken = (x * 77 ^ x >> 3) == wanted;
   event(SF_EV_BRANCH, taken, label, 21, 0);
   edge(42 + (unsigned)taken);
 }

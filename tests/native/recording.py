@@ -23,25 +23,30 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
-ABI_VERSION = 1
+from float_rows import float_value, text_value
+
+ABI_VERSION = 2
 TABLE_MAGIC = 0x54464D59
 HELLO_MAGIC = 0x4F4C4853
 COVER, RECORD = 0, 1
 ROW = struct.Struct("<BBHIIIQ")
 EVENT = struct.Struct("<BBHIQQ")
 LAYOUT = struct.Struct("<II9Q")  # magic, version, total size, four (offset, capacity)
-SELECTION = struct.Struct("<IIQQQ")  # flags, input kind, device, inode, pinned time
-COUNTERS = struct.Struct("<11Q")  # next_row .. opens_len
+SELECTION = struct.Struct("<IIQQQQ")  # flags, input kind, device, inode, size, pinned time
+COUNTERS = struct.Struct("<12Q")  # next_row .. opens_len
 OPENS_BYTES = 4096
+LOSSES_BYTES = 8 + 64 * 128
 PIN_TIME, PIN_PID, PIN_RANDOM = 1, 2, 4
 DEADLINE_S = 30.0
 
-CONST, INPUT, TABLE = 1, 2, 56
+CONST, INPUT, LENGTH, FLOAT, TEXT = 1, 2, 3, 64, 65
+UDIVW, UREMW = 98, 99
 ITE, ZEXT, SEXT, EXTRACT, CONCAT = 36, 32, 33, 34, 35
 BRANCH, GOAL, FACT, EOF = 1, 2, 3, 4
 NAMES = {
     1: "const",
     2: "input",
+    3: "length",
     8: "add",
     9: "sub",
     10: "mul",
@@ -77,6 +82,16 @@ NAMES = {
     52: "umulo",
     53: "smulo",
     56: "table",
+    64: "float",
+    65: "text",
+    96: "bitreverse",
+    97: "umulh",
+    98: "udivw",
+    99: "uremw",
+    100: "array",
+    120: "number",
+    121: "printed",
+    122: "printed_size",
 }
 
 
@@ -127,17 +142,65 @@ def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) & 1 else value
 
 
+def printed(value: int, bits: int, form: int, suffix: int) -> bytes:
+    """Return the text that an SF_OP_PRINTED row speaks of, as Python formats it."""
+    base, width = form & 0x3F, form >> 13 & 0xFF
+    precision = (form >> 21 & 0x7F) - 1
+    number = signed(value, bits) if form & 0x40 else value
+    digits = format(abs(number), {8: "o", 10: "d", 16: "x"}[base])
+    digits = "" if precision == 0 and number == 0 else digits.rjust(precision, "0")
+    if base == 8 and form & 0x1000 and not digits.startswith("0"):
+        digits = "0" + digits
+    sign = "-" if number < 0 else ""
+    if form & 0x40 and not sign:
+        sign = "+" if form & 0x400 else " " if form & 0x800 else ""
+    if base == 16 and form & 0x1000 and number:
+        sign += "0x"
+    if form & 0x200 and precision < 0 and not form & 0x100:
+        digits = digits.rjust(width - len(sign), "0")
+    text = (sign + digits).ljust(width) if form & 0x100 else (sign + digits).rjust(width)
+    text = text.upper() if form & 0x80 else text
+    return text.encode() + suffix.to_bytes(8, "little")[: min(suffix >> 56, 7)]
+
+
 def quotient(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-def evaluate(recording: Recording, data: bytes) -> list[int]:
-    """Return the value of every row on an input; rows of bytes that are not there see zeros."""
-    values = [0] * len(recording.rows)
+def operands_of(row: Row) -> list[int]:
+    """Return the labels that a row names, without those at its end that it has not."""
+    if row.op in (FLOAT, TEXT):
+        labels = [row.a, row.b, row.c, row.k]
+        return labels[: labels.index(0)] if 0 in labels else labels
+    return [row.a, row.b] + ([row.c] if row.op in (ITE, UDIVW, UREMW) else [])
+
+
+def evaluate(recording: Recording, data: bytes) -> list[int | None]:
+    """Return the value of every row on an input; rows of bytes that are not there see zeros.
+
+    None is the value of what `float_rows` does not compute, and of what depends on it.
+    """
+    values: list[int] = [0] * len(recording.rows)
+    unknown: set[int] = set()
     for index, row in enumerate(recording.rows):
-        if row.op:
-            values[index] = _row_value(recording, row, values, data)
-    return values
+        if not row.op:
+            continue
+        value = None
+        if unknown.isdisjoint(operands_of(row)):
+            value = _row_value(recording, row, values, data)
+        if value is None:
+            unknown.add(index)
+        else:
+            values[index] = value
+    return [None if index in unknown else value for index, value in enumerate(values)]
+
+
+def _four_value(row: Row, values: list[int]) -> int | None:
+    operands = [values[label] for label in operands_of(row)]
+    if row.op == FLOAT:
+        return float_value(row.aux, row.bits, operands)
+    text = b"".join(operand.to_bytes(8, "little") for operand in operands)
+    return text_value(row.aux, text)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -187,10 +250,24 @@ OPERATIONS: dict[str, Callable[[Operands], int]] = {
     "saddo": lambda o: o.wraps(o.x + o.y),
     "ssubo": lambda o: o.wraps(o.x - o.y),
     "smulo": lambda o: o.wraps(o.x * o.y),
+    "bitreverse": lambda o: int(f"{o.a:0{o.bits}b}"[::-1], 2),
+    "umulh": lambda o: o.a * o.b >> o.bits,
 }
 
 
-def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -> int:
+def _is_binary(op: int) -> bool:
+    """Whether a and b are operands of which one may be the constant."""
+    return 8 <= op <= 29 or 48 <= op <= 53 or NAMES.get(op) == "umulh"
+
+
+def _is_flag(op: int) -> bool:
+    """Whether the operands are of the width aux."""
+    return 24 <= op <= 29 or 48 <= op <= 53
+
+
+def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -> int | None:
+    if row.op in (FLOAT, TEXT):
+        return _four_value(row, values)
     mask = (1 << row.bits) - 1
     a = values[row.a] if row.a else row.k
     b = values[row.b] if row.b else row.k
@@ -200,6 +277,8 @@ def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -
             return row.k
         case 2:  # INPUT
             return int.from_bytes(data[row.k : row.k + size].ljust(size, b"\0"), "little")
+        case 3:  # LENGTH
+            return len(data)
         case 33:  # SEXT
             return signed(a, recording.rows[row.a].bits) & mask
         case 34:  # EXTRACT
@@ -211,9 +290,24 @@ def _row_value(recording: Recording, row: Row, values: list[int], data: bytes) -
         case 56:  # TABLE
             at = row.c + a * size
             return int.from_bytes(recording.blobs[at : at + size], "little")
+        case 98 | 99:  # UDIVW, UREMW
+            whole = a << row.bits | b
+            parts = divmod(whole, values[row.c])
+            return parts[row.op - 98] & mask
+        case 100:  # ARRAY
+            at = row.c + a * size
+            inside = a < row.k
+            return int.from_bytes(recording.blobs[at : at + size], "little") if inside else 0
+        case 120:  # NUMBER
+            return a
+        case 121:  # PRINTED
+            text = printed(a, recording.rows[row.a].bits, row.c, row.k)
+            return text[row.aux] if row.aux < len(text) else 0
+        case 122:  # PRINTED_SIZE
+            return len(printed(a, recording.rows[row.a].bits, row.c, row.k))
         case _:
             pass  # an operation of two operands: below
-    width = row.aux if 24 <= row.op <= 29 or row.op >= 48 else row.bits
+    width = row.aux if _is_flag(row.op) else row.bits
     operands = Operands(a, b, signed(a, width), signed(b, width), row.bits, width, mask)
     return OPERATIONS[NAMES[row.op]](operands)
 
@@ -231,6 +325,8 @@ def check_recording(recording: Recording, data: bytes) -> list[str]:
         if event.kind == EOF or not event.kind:
             continue
         seen = values[event.label]
+        if seen is None:
+            continue
         expected = event.value if event.kind == FACT else event.taken
         if event.kind == FACT and event.value == 0 and rows[event.label].bits == 1:
             expected = event.value
@@ -250,17 +346,17 @@ def _row_faults(rows: Sequence[Row], index: int, row: Row) -> Iterator[str]:
         yield "unknown op"
     if not 1 <= row.bits <= 64:
         yield "width out of range"
-    operands = [row.a, row.b] + ([row.c] if row.op == ITE else [])
+    operands = operands_of(row)
     if any(label >= index for label in operands):
         yield "operand behind its user"
-    binary = 8 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE)
+    binary = _is_binary(row.op)
     if binary and not (row.a or row.b):
         yield "two constants"
-    if row.op in (ITE, CONCAT) and not all(operands):
+    if row.op in (ITE, CONCAT, UDIVW, UREMW) and not all(operands):
         yield "missing operand"
     if row.op == CONCAT and rows[row.a].bits + rows[row.b].bits != row.bits:
         yield "widths do not add up"
-    width = row.aux if 24 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE) else row.bits
+    width = row.aux if _is_flag(row.op) else row.bits
     if binary and any(label and rows[label].bits != width for label in (row.a, row.b)):
         yield "operand of another width"
 
@@ -272,17 +368,21 @@ def show(recording: Recording, label: int, depth: int = 6) -> str:
         return hex(row.k)
     if row.op == INPUT:
         return f"in[{row.k}:{row.k + row.bits // 8}]"
+    if row.op == LENGTH:
+        return "length"
     if depth == 0:
         return f"#{label}"
-    operands = [row.a, row.b] if 8 <= row.op <= 29 or (row.op >= 48 and row.op != TABLE) else []
-    if row.op == CONCAT:
+    operands = [row.a, row.b] if _is_binary(row.op) else []
+    if row.op in (FLOAT, TEXT):
+        operands = operands_of(row)
+    elif row.op == CONCAT:
         operands = [row.a, row.b]
-    elif row.op == ITE:
+    elif row.op in (ITE, UDIVW, UREMW):
         operands = [row.a, row.b, row.c]
     elif not operands:
         operands = [row.a]
     shown = [show(recording, o, depth - 1) if o else hex(row.k) for o in operands]
-    extra = f"@{row.aux}" if row.op == EXTRACT else ""
+    extra = f"@{row.aux:#x}" if row.op in (EXTRACT, FLOAT, TEXT) else ""
     return f"{NAMES.get(row.op, row.op)}{row.bits}{extra}({', '.join(shown)})"
 
 
@@ -303,7 +403,8 @@ class Target:
         self._input = input_path
         self._flags = flags
         sizes = [(rows, ROW.size), (events, EVENT.size), (blobs, 1), (edges, 1)]
-        offset = -(-(LAYOUT.size + SELECTION.size + COUNTERS.size + OPENS_BYTES) // 4096) * 4096
+        header = LAYOUT.size + SELECTION.size + COUNTERS.size + OPENS_BYTES + LOSSES_BYTES
+        offset = -(-header // 4096) * 4096
         layout: list[int] = []
         for capacity, size in sizes:
             layout += [offset, capacity]
@@ -315,10 +416,12 @@ class Target:
         LAYOUT.pack_into(self._table, 0, TABLE_MAGIC, ABI_VERSION, offset, *layout)
         command_read, self._command_fd = os.pipe()
         self._status_fd, status_write = os.pipe()
-        passed = (command_read, status_write, self._table_fd)
+        input_path.touch()
+        input_fd = os.open(input_path, os.O_RDONLY)
+        self._describe_input()
+        passed = (command_read, status_write, self._table_fd, input_fd)
         channel = ",".join(str(each) for each in passed)
         arguments = [str(input_path) if each == "@@" else each for each in command]
-        input_path.touch()
         with input_path.open("rb") as standard_input:
             self._process = subprocess.Popen(
                 arguments,
@@ -330,6 +433,7 @@ class Target:
             )
         os.close(command_read)
         os.close(status_write)
+        os.close(input_fd)
         hello = self._receive(24)
         magic, version, self.edges, _flags, self.build_id = struct.unpack("<IIIIQ", hello)
         assert (magic, version) == (HELLO_MAGIC, ABI_VERSION)
@@ -375,18 +479,19 @@ class Target:
     def _reset(self) -> None:
         rows_off, _, events_off, _, _, _, edges_off, edges_cap = self._layout
         counters = self._counters()
-        selection = LAYOUT.size
         for offset, size in (
             (rows_off, (counters[0] + 1) * ROW.size),
             (events_off, counters[1] * EVENT.size),
             (edges_off, min(edges_cap, self.edges)),
         ):
             self._table[offset : offset + size] = bytes(size)
+        self._describe_input()
+        COUNTERS.pack_into(self._table, LAYOUT.size + SELECTION.size, 1, *[0] * 11)
+
+    def _describe_input(self) -> None:
         status = self._input.stat()
-        SELECTION.pack_into(
-            self._table, selection, self._flags, 1, status.st_dev, status.st_ino, 1_000_000_000
-        )
-        COUNTERS.pack_into(self._table, selection + SELECTION.size, 1, *[0] * 10)
+        identity = (status.st_dev, status.st_ino, status.st_size)
+        SELECTION.pack_into(self._table, LAYOUT.size, self._flags, 1, *identity, 1_000_000_000)
 
     def _counters(self) -> tuple[int, ...]:
         return COUNTERS.unpack_from(self._table, LAYOUT.size + SELECTION.size)
@@ -395,7 +500,7 @@ class Target:
         rows_off, _, events_off, _, blobs_off, _, edges_off, _ = self._layout
         counters = self._counters()
         next_row, next_event, next_blob, degraded, lost_rows, lost_events = counters[:6]
-        unmodelled, symbolic, opens, _progress, opens_len = counters[6:]
+        unmodelled, symbolic, opens, _progress, _position, opens_len = counters[6:]
         opens_off = LAYOUT.size + SELECTION.size + COUNTERS.size
         names = self._table[opens_off : opens_off + opens_len].split(b"\0")[:-1]
         rows = self._table[rows_off : rows_off + next_row * ROW.size]

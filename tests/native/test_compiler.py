@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import subprocess
+import sys
 
 import pytest
 from wrapper import symfleet_cc
@@ -28,7 +30,10 @@ def run(program: pathlib.Path) -> str:
     return subprocess.run([program], capture_output=True, text=True, check=True, timeout=30).stdout
 
 
-@pytest.mark.parametrize("options", [[], ["-pie", "-fPIE"], ["-no-pie"], ["-static"], ["-flto"]])
+@pytest.mark.parametrize(
+    "options",
+    [[], ["-pie", "-fPIE"], ["-no-pie"], ["-static"], ["-static-pie", "-fPIE"], ["-flto"]],
+)
 def test_programs_of_every_link_mode_run(folder: pathlib.Path, options: list[str]) -> None:
     noise = build(*options, folder / "hello.c", "-o", folder / "a")
     assert run(folder / "a") == "hello\n"
@@ -85,6 +90,68 @@ def test_messages_and_exit_codes_are_those_of_clang(folder: pathlib.Path) -> Non
     assert (clean.returncode, clean.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("#pragma clang __debug crash\n", "PLEASE submit a bug report"),
+        ("#pragma clang __debug llvm_fatal_error\n", "error in backend"),
+        ('#include "no-such-header.h"\n', "file not found"),
+        ("int f(int x) { return x +; }\n", "expected expression"),
+    ],
+)
+def test_a_compiler_that_fails_leaves_no_object(
+    folder: pathlib.Path, source: str, told: str
+) -> None:
+    (folder / "bad.c").write_text(source)
+    done = symfleet_cc(["-O2", "-c", str(folder / "bad.c"), "-o", str(folder / "bad.o")])
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert not (folder / "bad.o").exists()
+
+
+def test_sanitizers_of_addresses_and_behaviour_go_together(folder: pathlib.Path) -> None:
+    build("-fsanitize=address,undefined", folder / "hello.c", "-o", folder / "a")
+    assert run(folder / "a") == "hello\n"
+
+
+def test_assembler_and_cxx_are_compiled_in_one_call(folder: pathlib.Path) -> None:
+    (folder / "word.S").write_text(
+        "#define VALUE 5\n.globl word\n.data\nword: .long VALUE\n"
+        '.section .note.GNU-stack,"",@progbits\n'
+    )
+    (folder / "main.cpp").write_text(
+        "#include <cstdio>\n#include <stdexcept>\n#include <vector>\n"
+        'extern "C" int word;\n'
+        "int main() { std::vector<int> v{1, 2};\n"
+        '  try { v.at(word); } catch (std::out_of_range &) { std::puts("hello"); } }\n'
+    )
+    build(folder / "main.cpp", folder / "word.S", "-o", folder / "a", language="c++")
+    assert run(folder / "a") == "hello\n"
+
+
+def test_intermediate_forms_are_instrumented_once(folder: pathlib.Path) -> None:
+    for number, options in enumerate((["-S", "-emit-llvm"], ["-c", "-emit-llvm"], ["-S"])):
+        form = folder / f"form{number}{('.ll', '.bc', '.s')[number]}"
+        build("-O1", *options, folder / "hello.c", "-o", form)
+        build(form, "-o", folder / "a")
+        assert run(folder / "a") == "hello\n"
+
+
+@pytest.mark.skipif(shutil.which("ccache") is None, reason="no ccache here")
+def test_ccache_may_stand_in_front(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    compiler = folder / "symfleet-cc"
+    compiler.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom symfleet.compiler.main import main\n"
+        'sys.exit(main(sys.argv[1:], "c"))\n'
+    )
+    compiler.chmod(0o755)
+    settings = {**os.environ, "CCACHE_DIR": str(tmp_path / "cache")}
+    for name in ("first.o", "second.o"):
+        words = ["ccache", str(compiler), "-O2", "-c", str(folder / "hello.c"), "-o"]
+        subprocess.run([*words, str(folder / name)], env=settings, check=True, timeout=60)
+        assert b"__sf_" in (folder / name).read_bytes()
+
+
 @pytest.mark.parametrize("llvm", [14, 16, 19])
 def test_each_pass_builds_c_and_cxx(
     folder: pathlib.Path, llvm: int, llvm_versions: list[int]
@@ -109,6 +176,8 @@ def test_each_pass_builds_c_and_cxx(
         ({"SYMFLEET_NATIVE_DIR": "/nonexistent"}, [], "/nonexistent/lib"),
         ({"PATH": "/nonexistent"}, [], "PATH"),
         ({}, ["-m32"], "-m32"),
+        ({}, ["-fsanitize=undefined,thread"], "-fsanitize=thread"),
+        ({}, ["-fsanitize=memory"], "-fsanitize=memory"),
     ],
 )
 def test_what_is_missing_is_told_in_four_parts(

@@ -54,7 +54,9 @@ RunResult Candidates::runOnce(std::span<const uint8_t> bytes, sf_mode mode, bool
 Observation Candidates::observe(std::span<const uint8_t> bytes, bool solitary) {
   Observation seen;
   seen.run = runOnce(bytes, SF_MODE_COVER, solitary, seen.edges);
-  if (keep == Keep::Novel && !knownOf(seen.run.outcome).hasNew(seen.edges))
+  // Known edges have repeated before, so that a second run would tell nothing.
+  const bool isVerdict = keep == Keep::Novel || seen.run.outcome == Outcome::Ok;
+  if (isVerdict && !knownOf(seen.run.outcome).hasNew(seen.edges))
     return seen;
   Edges again;
   RunResult second = runOnce(bytes, SF_MODE_COVER, solitary, again);

@@ -46,10 +46,12 @@ uint64_t Evaluator::value(uint32_t label) {
     };
     if (row.op != SF_OP_CONST && row.op != SF_OP_INPUT)
       need(row.a);
-    if (isBinary(row.op) || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE)
+    if (isBinary(row.op) || row.op == SF_OP_CONCAT || isTernary(row.op))
       need(row.b);
-    if (row.op == SF_OP_ITE)
+    if (isTernary(row.op))
       need(row.c);
+    for (unsigned i = 1; i < 4 && hasFourOperands(row.op); ++i)
+      need(operandOf(row, i));
     if (stack.size() != before)
       continue;
     stack.pop_back();
@@ -71,14 +73,26 @@ void Evaluator::compute(uint32_t label) {
     values[label] = trace.inputValue(row, input);
     return;
   case SF_OP_TABLE:
-    values[label] = trace.tableElement(row, uint8_t(known(row.a)));
+  case SF_OP_ARRAY:
+    values[label] = trace.tableElement(row, known(row.a));
+    return;
+  case SF_OP_PRINTED:
+  case SF_OP_PRINTED_SIZE:
+    values[label] = printedValue(row, known(row.a), trace.width(row.a));
+    return;
+  }
+  if (hasFourOperands(row.op)) {
+    FourValues four{};
+    for (unsigned i = 0; i < 4; ++i)
+      four[i] = operandOf(row, i) ? known(operandOf(row, i)) : 0;
+    values[label] = applyFloat(row, four);
     return;
   }
   const bool binary = isBinary(row.op);
-  bool hasB = binary || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE;
+  bool hasB = binary || row.op == SF_OP_CONCAT || isTernary(row.op);
   uint64_t x = row.a ? known(row.a) : row.k;
   uint64_t y = !hasB ? 0 : row.b ? known(row.b) : row.k;
-  uint64_t z = row.op == SF_OP_ITE ? known(row.c) : 0;
+  uint64_t z = isTernary(row.op) ? known(row.c) : 0;
   values[label] =
       withOperation(row.op, [&]<uint8_t Op>() { return apply<Op>(row.bits, row.aux, x, y, z); });
 }

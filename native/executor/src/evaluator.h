@@ -22,6 +22,8 @@ struct Condition {
   uint32_t label;
   uint64_t value;
   bool fact = false; // the runtime's choice rather than the program's
+  bool loop = false; // of a branch that the path takes more than once
+  uint64_t site = 0; // of that branch
 };
 
 /// Evaluates labels for one assignment after another.

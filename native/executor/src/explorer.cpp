@@ -19,7 +19,7 @@ struct Explorer::Walk {
 };
 
 Explorer::Explorer(TargetSpec spec, const Limits &bounds, Keep mode)
-    : limits(bounds), keep(mode), input(spec.workFolder), table(bounds),
+    : limits(bounds), keep(mode), input(spec.workFolder, spec.way), table(bounds),
       server(std::move(spec), limits, table, input),
       candidates(server, table, input, campaign, mode) {}
 
@@ -62,6 +62,9 @@ Done Explorer::explore(const RunRequest &request, Reporter &reporter) {
     searchQuickly(walk);
   else if (searched)
     searchThoroughly(walk, turn);
+  done.symbolicBytes = facts.symbolicBytes;
+  done.files = facts.opened;
+  done.losses = facts.losses;
   done.rows = facts.rows;
   done.events = facts.events;
   if (facts.degraded & SF_DEGRADED_ROWS)
@@ -87,7 +90,7 @@ Done Explorer::explore(const RunRequest &request, Reporter &reporter) {
 /// search could do more.
 bool Explorer::searchFrom(Walk &walk, const RunRequest &request, bool thorough,
                           const std::function<void(Lead)> &found) {
-  Trace trace(std::move(walk.raw), request.input);
+  Trace trace(std::move(walk.raw), request.input, limits.inputBytes, input.way() == InputWay::Argv);
   Search search(trace, request, limits, keep, ladder, policy, candidates, walk.reporter, walk.done,
                 walk.deadlineUs);
   search.thorough = thorough;

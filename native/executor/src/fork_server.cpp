@@ -125,7 +125,7 @@ void ForkServer::resolveTarget() {
     throw Failure(FailureReason::TargetNotExecutable, executable + " is not an executable file",
                   "chmod +x it, or name the program instead of a folder or a source file");
   for (std::string argument : spec.argv) {
-    for (size_t at; (at = argument.find("@@")) != std::string::npos;)
+    for (size_t at; spec.way != InputWay::Argv && (at = argument.find("@@")) != std::string::npos;)
       argument.replace(at, 2, input.path());
     arguments.push_back(std::move(argument));
   }
@@ -162,6 +162,7 @@ void ForkServer::start() {
   fromServer = FileDescriptor(status[0]);
   FileDescriptor statusWrite(status[1]);
 
+  table.describe(input); // constructors may read it
   const pid_t executor = ::getpid();
   server = ::fork();
   if (server < 0)
@@ -185,14 +186,15 @@ void ForkServer::become(pid_t executor, int command, int status) {
   limitResource(RLIMIT_FSIZE, limits.outputKib * 1024); // of files; what it prints has none
   // High numbers: programs may count on 3 being the first free one.
   rlim_t files = std::clamp<uint64_t>(limits.openFiles, 16, 1u << 20);
-  int base = int(files) - 3;
+  int base = int(files) - 4;
   int reader = input.standardInput();
-  if (!spec.stdinInput)
+  if (spec.way != InputWay::Stdin)
     reader = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   bool ready = ::dup2(reader, 0) == 0 && ::dup2(outputWriter.get(), 1) == 1 &&
                ::dup2(outputWriter.get(), 2) == 2 && ::dup2(command, base) == base &&
                ::dup2(status, base + 1) == base + 1 &&
-               ::dup2(table.descriptor(), base + 2) == base + 2;
+               ::dup2(table.descriptor(), base + 2) == base + 2 &&
+               ::dup2(input.standardInput(), base + 3) == base + 3;
   limitResource(RLIMIT_NOFILE, files);
   // What a run does must not depend on who started us: nohup leaves SIGHUP ignored.
   for (int number = 1; number < NSIG; ++number)
@@ -202,7 +204,8 @@ void ForkServer::become(pid_t executor, int command, int status) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 
   environment.push_back(std::string(SF_CHANNEL_ENV) + "=" + std::to_string(base) + "," +
-                        std::to_string(base + 1) + "," + std::to_string(base + 2));
+                        std::to_string(base + 1) + "," + std::to_string(base + 2) + "," +
+                        std::to_string(base + 3));
   std::vector<char *> argv, envp;
   for (std::string &argument : arguments)
     argv.push_back(argument.data());

@@ -16,8 +16,8 @@
 namespace sf {
 
 struct TargetSpec {
-  std::vector<std::string> argv;                  // "@@" stands for the input's path
-  bool stdinInput = false;                        // the input is standard input
+  std::vector<std::string> argv; // "@@" stands for the input's path
+  InputWay way = InputWay::File;
   std::map<std::string, std::string> environment; // added
   std::string workFolder;
 };

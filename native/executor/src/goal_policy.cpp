@@ -1,5 +1,6 @@
 #include "goal_policy.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -27,6 +28,18 @@ void GoalPolicy::remember(uint64_t query, Known known) {
   if (answers.size() >= EntriesMax)
     answers.clear();
   answers[query] = std::move(known);
+}
+
+bool GoalPolicy::isBeyond(uint64_t query, uint64_t budget) const {
+  auto it = timeouts.find(query);
+  return it != timeouts.end() && budget <= it->second;
+}
+
+void GoalPolicy::rememberTimeout(uint64_t query, uint64_t budget) {
+  if (timeouts.size() >= EntriesMax)
+    timeouts.clear();
+  uint64_t &spent = timeouts[query];
+  spent = std::max(spent, budget);
 }
 
 bool GoalPolicy::firstTime(const Digest &digest) {

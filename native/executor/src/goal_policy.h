@@ -33,6 +33,11 @@ public:
   const Known *recall(uint64_t query) const;
   void remember(uint64_t query, Known known);
 
+  /// Whether an equal goal and slice has used up as large a counted budget
+  /// before: a larger one may try again.
+  bool isBeyond(uint64_t query, uint64_t budget) const;
+  void rememberTimeout(uint64_t query, uint64_t budget);
+
   /// Answers whether these bytes are tried for the first time.
   bool firstTime(const Digest &digest);
 
@@ -48,6 +53,7 @@ private:
 
   std::unordered_map<uint64_t, uint32_t> visits;
   std::unordered_map<uint64_t, Known> answers;
+  std::unordered_map<uint64_t, uint64_t> timeouts; // the largest budget that was spent
   std::unordered_set<uint64_t> tried;
   std::unordered_map<uint64_t, uint32_t> follows;
 };

@@ -16,7 +16,38 @@ namespace {
 
 } // namespace
 
-InputFile::InputFile(const std::string &folder) : name(folder + "/input") { open(); }
+std::optional<InputWay> inputWayOf(std::string_view name) {
+  if (name == "file")
+    return InputWay::File;
+  if (name == "stdin")
+    return InputWay::Stdin;
+  if (name == "socket")
+    return InputWay::Socket;
+  if (name == "listener")
+    return InputWay::Listener;
+  if (name == "argv")
+    return InputWay::Argv;
+  return std::nullopt;
+}
+
+sf_input_kind kindOf(InputWay way) {
+  switch (way) {
+  case InputWay::Socket:
+    return SF_INPUT_SOCKET;
+  case InputWay::Listener:
+    return SF_INPUT_LISTENER;
+  case InputWay::Argv:
+    return SF_INPUT_ARGV;
+  case InputWay::File:
+  case InputWay::Stdin:
+    break;
+  }
+  return SF_INPUT_FILE;
+}
+
+InputFile::InputFile(const std::string &folder, InputWay way) : name(folder + "/input"), how(way) {
+  open();
+}
 
 InputFile::~InputFile() { ::unlink(name.c_str()); }
 
@@ -48,6 +79,7 @@ void InputFile::write(std::span<const uint8_t> bytes) {
       fail("cannot write", name);
     done += size_t(n);
   }
+  bytesNow = bytes.size();
   ::lseek(reader.get(), 0, SEEK_SET);
 }
 

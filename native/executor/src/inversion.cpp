@@ -1,7 +1,12 @@
 #include "inversion.h"
+#include "float_inversion.h"
+#include "number_text.h"
 #include "semantics.h"
+#include "written_numbers.h"
 
 #include <algorithm>
+#include <bitset>
+#include <map>
 
 namespace sf {
 namespace {
@@ -9,24 +14,43 @@ namespace {
 /// One attempt: wanted values on their way from the goal to the input.
 class Descent {
 public:
-  Descent(const Trace &recorded, unsigned number) : trace(recorded), choices(number) {}
+  /// Starts at the recorded input, or at what `changed` assumes.
+  Descent(const Trace &recorded, unsigned number, Evaluator *changed = nullptr,
+          Assignment pinned = {})
+      : trace(recorded), choices(number), from(changed), bytes(std::move(pinned)) {}
 
   /// Answers false when this way is barred.
   bool run(const Condition &goal);
   /// Tell whether higher numbers would repeat choices already made.
   bool exhausted() const { return choices > 0; }
   Assignment assignment() const;
+  /// With this, numbers in the input's text are only noted with their values.
+  std::vector<Condition> *numbers = nullptr;
 
 private:
   static constexpr unsigned StepsMax = 4096;
 
+  /// A number of 80 bits whose parts are two rows of one function.
+  struct Twins {
+    uint32_t low, high;
+    Number value;
+  };
+
   bool push(const Condition &wanted);
+  bool pushFour(const sf_row &row, Number wanted);
+  bool pushText(const sf_row &row, const FourValues &values, Number wanted);
+  bool wantNumber(uint32_t low, uint32_t high, Number value);
+  uint64_t now(uint32_t label) { return from ? from->value(label) : trace.seed[label]; }
   bool pushBinary(const sf_row &row, uint64_t wanted);
   bool pushArithmetic(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
                       uint64_t wanted);
   bool pushComparison(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
                       uint64_t wanted);
   bool pushTable(const sf_row &row, uint64_t wanted);
+  bool pushNumber(uint32_t label, uint64_t wanted);
+  bool pushCharacter(uint32_t label, uint64_t wanted);
+  bool pushPrinted();
+  bool setByte(ByteChange change);
   bool setInput(const sf_row &row, uint64_t wanted);
   bool want(uint32_t label, uint64_t value) {
     if (value > lowBits(trace.width(label)))
@@ -42,30 +66,54 @@ private:
 
   const Trace &trace;
   unsigned choices;
+  Evaluator *from;
   std::vector<Condition> work;
+  std::vector<Twins> twins;
+  /// Characters wanted of printed numbers, by the first row seen of each text.
+  std::map<uint32_t, std::map<unsigned, uint8_t>> printed;
   Assignment bytes;
 };
 
 bool Descent::run(const Condition &goal) {
   work.push_back(goal);
-  for (unsigned step = 0; !work.empty(); ++step) {
-    if (step == StepsMax)
+  for (unsigned step = 0; !work.empty() || !twins.empty() || !printed.empty(); ++step) {
+    if (step == StepsMax || (work.empty() && twins.empty() && !pushPrinted()))
       return false;
+    if (!twins.empty()) {
+      Twins both = twins.back();
+      twins.pop_back();
+      if (!pushFour(trace.rows[both.low], both.value))
+        return false;
+      continue;
+    }
     Condition wanted = work.back();
     work.pop_back();
     if (!push(wanted))
       return false;
   }
-  return !bytes.empty();
+  return !bytes.empty() || numbers;
 }
 
 bool Descent::push(const Condition &wanted) {
   const sf_row &row = trace.rows[wanted.label];
   const uint64_t value = wanted.value, mask = lowBits(row.bits);
   if (trace.bytes[wanted.label] == 0)
-    return trace.seed[wanted.label] == value;
+    return now(wanted.label) == value;
   if (isBinary(row.op))
     return pushBinary(row, value);
+  if (hasFourOperands(row.op)) {
+    // One part of a number alone: the other one stays.
+    bool high = SF_FLOAT_HIGH(row.aux);
+    Number whole{value, 0};
+    if (row.bits != 1 && SF_FLOAT_TO(row.aux) == SF_X87) {
+      FourValues values{};
+      for (unsigned i = 0; i < 4; ++i)
+        values[i] = operandOf(row, i) ? now(operandOf(row, i)) : 0;
+      whole = numberGiven(row, values);
+      (high ? (void)(whole.high = uint16_t(value)) : (void)(whole.low = value));
+    }
+    return pushFour(row, whole);
+  }
   switch (row.op) {
   case SF_OP_INPUT:
     return setInput(row, value);
@@ -76,12 +124,12 @@ bool Descent::push(const Condition &wanted) {
     return (uint64_t(asSigned(low, row.aux)) & mask) == value && want(row.a, low);
   }
   case SF_OP_EXTRACT:
-    return want(row.a, (trace.seed[row.a] & ~(mask << row.aux)) | value << row.aux);
+    return want(row.a, (now(row.a) & ~(mask << row.aux)) | value << row.aux);
   case SF_OP_CONCAT:
     return want(row.b, value & lowBits(row.aux)) && want(row.a, value >> row.aux);
   case SF_OP_ITE: {
     // Keep the condition and change the arm that is taken, or take the other.
-    bool taken = trace.seed[row.a];
+    bool taken = now(row.a);
     bool other = choose(2);
     if (other && !want(row.a, !taken))
       return false;
@@ -96,34 +144,171 @@ bool Descent::push(const Condition &wanted) {
            want(row.a, value == row.bits ? 0 : uint64_t(1) << (row.bits - 1 - value));
   case SF_OP_CTTZ:
     return value <= row.bits && want(row.a, value == row.bits ? 0 : uint64_t(1) << value);
+  case SF_OP_BITREVERSE:
+    return want(row.a, reverseBits(value, row.bits));
   case SF_OP_TABLE:
+  case SF_OP_ARRAY:
     return pushTable(row, value);
+  case SF_OP_NUMBER:
+    return pushNumber(wanted.label, value);
+  case SF_OP_PRINTED:
+    return pushCharacter(wanted.label, value);
+  case SF_OP_PRINTED_SIZE: {
+    const bool negative = choose(2);
+    auto number = numberWithLength(row, trace.width(row.a), value, negative);
+    return number && want(row.a, *number);
+  }
   }
   return false;
 }
 
-bool Descent::setInput(const sf_row &row, uint64_t wanted) {
-  for (unsigned i = 0; i < row.bits / 8u; ++i) {
-    ByteChange change{uint32_t(row.k + i), uint8_t(wanted >> (8 * i))};
-    auto at = std::ranges::lower_bound(bytes, change.offset, {}, &ByteChange::offset);
-    if (at != bytes.end() && at->offset == change.offset) {
-      if (at->value != change.value)
-        return false;
+/// Want both parts of a number of 80 bits. Two rows of one function are pushed
+/// together: neither part can be inverted alone.
+bool Descent::wantNumber(uint32_t low, uint32_t high, Number value) {
+  const sf_row &x = trace.rows[low], &y = trace.rows[high];
+  bool together = hasFourOperands(x.op) && x.op == y.op && x.a == y.a && x.b == y.b && x.c == y.c &&
+                  x.k == y.k && (x.aux ^ y.aux) == SF_FLOAT_AUX(0, 0, 0, 1);
+  if (!together)
+    return want(low, value.low) && want(high, value.high);
+  twins.push_back({low, high, value});
+  return true;
+}
+
+/// Let one operand of a floating-point operation change.
+bool Descent::pushFour(const sf_row &row, Number wanted) {
+  FourValues values{};
+  for (unsigned i = 0; i < 4; ++i)
+    values[i] = operandOf(row, i) ? now(operandOf(row, i)) : 0;
+  if (row.op == SF_OP_TEXT)
+    return pushText(row, values, wanted);
+  std::vector<unsigned> sides;
+  for (unsigned side = 0; side < floatArity(SF_FLOAT_FUNCTION(row.aux)); ++side) {
+    unsigned first = firstPartOf(row, side);
+    bool depends = trace.bytes[operandOf(row, first)] != 0;
+    if (isNumberOperand(row, side) && SF_FLOAT_FROM(row.aux) == SF_X87)
+      depends |= trace.bytes[operandOf(row, first + 1)] != 0;
+    if (depends)
+      sides.push_back(side);
+  }
+  if (sides.empty())
+    return false;
+  unsigned side = sides[choose(unsigned(sides.size()))];
+  std::vector<Number> fitting = operandsFor(row, values, side, wanted);
+  if (fitting.empty())
+    return false;
+  Number chosen = fitting[choose(unsigned(fitting.size()))];
+  unsigned first = firstPartOf(row, side);
+  if (isNumberOperand(row, side) && SF_FLOAT_FROM(row.aux) == SF_X87)
+    return wantNumber(operandOf(row, first), operandOf(row, first + 1), chosen);
+  return want(operandOf(row, first), chosen.low);
+}
+
+/// Which bytes of a part of a text can change: those not joined from constants.
+std::bitset<8> freeBytes(const Trace &trace, uint32_t label) {
+  std::bitset<8> free;
+  struct Part {
+    uint32_t label;
+    unsigned low; // in bytes
+  };
+  std::vector<Part> work = {{label, 0}};
+  while (!work.empty()) {
+    auto [at, low] = work.back();
+    work.pop_back();
+    const sf_row &row = trace.rows[at];
+    if (trace.bytes[at] == 0)
+      continue;
+    if (row.op == SF_OP_CONCAT && row.aux % 8 == 0) {
+      work.push_back({row.b, low});
+      work.push_back({row.a, low + row.aux / 8u});
+    } else if (row.op == SF_OP_ZEXT) {
+      work.push_back({row.a, low});
     } else {
-      bytes.insert(at, change);
+      for (unsigned byte = low; byte < 8 && byte < low + (row.bits + 7) / 8u; ++byte)
+        free.set(byte);
     }
+  }
+  return free;
+}
+
+bool Descent::pushText(const sf_row &row, const FourValues &values, Number wanted) {
+  std::string present = textOf(row, values);
+  std::vector<bool> free(present.size());
+  for (size_t word = 0; word * 8 < present.size(); ++word) {
+    std::bitset<8> changeable = freeBytes(trace, operandOf(row, unsigned(word)));
+    for (size_t byte = 0; byte < 8; ++byte)
+      free[8 * word + byte] = changeable[byte];
+  }
+  std::vector<std::string> fitting = textsFor(row, present, free, wanted);
+  if (fitting.empty())
+    return false;
+  const std::string &chosen = fitting[choose(unsigned(fitting.size()))];
+  for (unsigned word = 0; word * 8 < chosen.size(); ++word) {
+    uint64_t bits = 0;
+    for (unsigned byte = 0; byte < 8; ++byte)
+      bits |= uint64_t(uint8_t(chosen[8 * word + byte])) << (8 * byte);
+    if (bits != values[word] && !want(operandOf(row, word), bits))
+      return false;
   }
   return true;
 }
 
-/// Choose among the byte values whose element is the wanted one.
+bool Descent::pushNumber(uint32_t label, uint64_t wanted) {
+  if (numbers) {
+    numbers->push_back({label, wanted});
+    return true;
+  }
+  const sf_row &row = trace.rows[label];
+  const unsigned way = row.aux >> 8 == SF_NUMBER_VALUE ? choose(NumberWays) : 0;
+  auto text = numberBytes(trace, row, wanted, way);
+  return text && std::ranges::all_of(*text, [&](ByteChange change) { return setByte(change); });
+}
+
+/// Characters of one text are collected: together they say which number it is.
+bool Descent::pushCharacter(uint32_t label, uint64_t wanted) {
+  const sf_row &row = trace.rows[label];
+  auto same = [&](const auto &entry) {
+    const sf_row &other = trace.rows[entry.first];
+    return other.a == row.a && other.c == row.c && other.k == row.k;
+  };
+  auto at = std::ranges::find_if(printed, same);
+  auto &characters = at != printed.end() ? at->second : printed[label];
+  return characters.try_emplace(row.aux, uint8_t(wanted)).first->second == wanted;
+}
+
+bool Descent::pushPrinted() {
+  auto [label, characters] = *printed.begin();
+  printed.erase(printed.begin());
+  const sf_row &row = trace.rows[label];
+  auto number = numberWithText(row, trace.width(row.a), now(row.a), characters);
+  return number && want(row.a, *number);
+}
+
+bool Descent::setByte(ByteChange change) {
+  auto at = std::ranges::lower_bound(bytes, change.offset, {}, &ByteChange::offset);
+  if (at != bytes.end() && at->offset == change.offset)
+    return at->value == change.value;
+  bytes.insert(at, change);
+  return true;
+}
+
+bool Descent::setInput(const sf_row &row, uint64_t wanted) {
+  for (unsigned i = 0; i < row.bits / 8u; ++i)
+    if (!setByte({uint32_t(row.k + i), uint8_t(wanted >> (8 * i))}))
+      return false;
+  return true;
+}
+
+/// Choose among the numbers whose element is the wanted one.
 bool Descent::pushTable(const sf_row &row, uint64_t wanted) {
-  std::vector<uint8_t> fitting;
-  for (unsigned i = 0; i < 256; ++i)
-    if (trace.tableElement(row, uint8_t(i)) == wanted)
-      fitting.push_back(uint8_t(i));
+  std::vector<uint32_t> fitting;
+  for (uint64_t i = 0; i < Trace::tableSize(row); ++i)
+    if (trace.tableElement(row, i) == wanted)
+      fitting.push_back(uint32_t(i));
   if (fitting.empty())
     return false;
+  // Texts are about printable characters; a NUL would end them.
+  std::stable_partition(fitting.begin(), fitting.end(),
+                        [](uint8_t c) { return c >= 0x20 && c < 0x7f; });
   unsigned options = unsigned(std::min<size_t>(fitting.size(), 8));
   // Spread over the whole list: neighbours tend to behave alike.
   return want(row.a, fitting[choose(options) * fitting.size() / options]);
@@ -133,26 +318,22 @@ bool Descent::pushTable(const sf_row &row, uint64_t wanted) {
 bool Descent::pushBinary(const sf_row &row, uint64_t wanted) {
   bool canA = row.a && trace.bytes[row.a] != 0;
   bool canB = row.b && trace.bytes[row.b] != 0;
+  // Both of two conditions, or neither: one of them alone cannot do it.
+  if (canA && canB && row.bits == 1 &&
+      (row.op == SF_OP_AND ? wanted == 1 : row.op == SF_OP_OR && !wanted))
+    return want(row.a, wanted) && want(row.b, wanted);
   bool changeB = canA && canB ? choose(2) == 1 : canB;
   uint32_t side = changeB ? row.b : row.a;
   uint32_t rest = changeB ? row.a : row.b;
-  uint64_t other = rest ? trace.seed[rest] : row.k;
+  uint64_t other = rest ? now(rest) : row.k;
   return isComparison(row.op) ? pushComparison(row, side, other, changeB, wanted)
                               : pushArithmetic(row, side, other, changeB, wanted);
-}
-
-/// The inverse of an odd number modulo 2^64 (Newton's iteration).
-uint64_t inverseOf(uint64_t odd) {
-  uint64_t inverse = odd;
-  for (int i = 0; i < 5; ++i)
-    inverse *= 2 - odd * inverse;
-  return inverse;
 }
 
 bool Descent::pushArithmetic(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
                              uint64_t wanted) {
   const unsigned bits = row.bits;
-  const uint64_t mask = lowBits(bits), current = trace.seed[side];
+  const uint64_t mask = lowBits(bits), current = now(side);
   switch (row.op) {
   case SF_OP_ADD:
     return want(side, (wanted - other) & mask);
@@ -223,6 +404,17 @@ Assignment Descent::assignment() const { return bytes; }
 
 } // namespace
 
+std::optional<Assignment> Inversion::attempt(const Trace &trace, Evaluator &from,
+                                             const Condition &goal, const Assignment &pinned,
+                                             unsigned number, bool &last) {
+  Descent descent(trace, number, &from, pinned);
+  bool reached = descent.run(goal);
+  last = descent.exhausted();
+  if (!reached || last)
+    return std::nullopt;
+  return descent.assignment();
+}
+
 Answer Inversion::solve(const Query &query, Workbench &bench) {
   for (unsigned number = 0; number < AttemptsMax; ++number) {
     Descent descent(bench.trace, number);
@@ -235,6 +427,24 @@ Answer Inversion::solve(const Query &query, Workbench &bench) {
       return {Verdict::Sat, std::move(assignment), false};
   }
   return {};
+}
+
+std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, const Trace &trace) {
+  constexpr unsigned WaysMax = 4;
+  std::vector<std::vector<uint8_t>> inputs;
+  for (unsigned number = 0; number < WaysMax; ++number) {
+    std::vector<Condition> numbers;
+    Descent descent(trace, number);
+    descent.numbers = &numbers;
+    if (!descent.run(goal))
+      continue;
+    if (descent.exhausted())
+      break;
+    for (const Condition &each : numbers)
+      if (auto input = withNumber(trace, trace.rows[each.label], each.value))
+        inputs.push_back(std::move(*input));
+  }
+  return inputs;
 }
 
 } // namespace sf

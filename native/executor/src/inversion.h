@@ -15,8 +15,19 @@ public:
   const char *name() const override { return "inversion"; }
   Answer solve(const Query &query, Workbench &bench) override;
 
+  /// One attempt: what reaches the input when `goal` is pushed down. `from` holds
+  /// the values to start at, and bytes of `pinned` keep theirs. Nothing when this
+  /// way is barred; sets `last` when higher numbers would repeat choices.
+  static std::optional<Assignment> attempt(const Trace &trace, Evaluator &from,
+                                           const Condition &goal, const Assignment &pinned,
+                                           unsigned number, bool &last);
+
 private:
   static constexpr unsigned AttemptsMax = 24;
 };
+
+/// Inputs in which a number's text is replaced by another, of whatever size, that
+/// may meet the goal: what follows moves, so no expression can tell whether it does.
+std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, const Trace &trace);
 
 } // namespace sf

@@ -8,11 +8,12 @@ namespace sf {
 Lanes::Lanes(const Trace &recorded)
     : trace(recorded), stamps(recorded.rows.size()), columnOf(recorded.rows.size()) {}
 
-bool Lanes::prepare(uint32_t label, std::span<const uint32_t> varying, size_t rowsMax) {
-  target = label;
+bool Lanes::prepare(std::span<const uint32_t> labels, std::span<const uint32_t> varying,
+                    size_t rowsMax) {
+  target = labels.front();
   varyingBytes.assign(varying.begin(), varying.end());
   cone.clear();
-  stack.assign(1, label);
+  stack.assign(labels.begin(), labels.end());
   ++generation;
   while (!stack.empty()) {
     uint32_t top = stack.back();
@@ -28,10 +29,12 @@ bool Lanes::prepare(uint32_t label, std::span<const uint32_t> varying, size_t ro
     if (row.op == SF_OP_INPUT)
       continue;
     stack.push_back(row.a);
-    if (isBinary(row.op) || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE)
+    if (isBinary(row.op) || row.op == SF_OP_CONCAT || isTernary(row.op))
       stack.push_back(row.b);
-    if (row.op == SF_OP_ITE)
+    if (isTernary(row.op))
       stack.push_back(row.c);
+    for (unsigned i = 1; i < 4 && hasFourOperands(row.op); ++i)
+      stack.push_back(operandOf(row, i));
   }
   std::ranges::sort(cone); // operands come before their users
   steps.clear();
@@ -46,7 +49,7 @@ bool Lanes::prepare(uint32_t label, std::span<const uint32_t> varying, size_t ro
 void Lanes::plan(uint32_t label) {
   const sf_row &row = trace.rows[label];
   const bool binary = isBinary(row.op);
-  Step step{label, -1, -1, -1, row.k, row.k, 0};
+  Step step{label, -1, -1, -1, -1, row.k, row.k, 0, 0};
   auto resolve = [&](uint32_t operand, int32_t &column, uint64_t &same) {
     if (operand == 0)
       return; // the constant k
@@ -57,10 +60,16 @@ void Lanes::plan(uint32_t label) {
   };
   if (row.op != SF_OP_INPUT)
     resolve(row.a, step.a, step.x);
-  if (binary || row.op == SF_OP_CONCAT || row.op == SF_OP_ITE)
+  if (binary || row.op == SF_OP_CONCAT || isTernary(row.op))
     resolve(row.b, step.b, step.y);
-  if (row.op == SF_OP_ITE)
+  if (isTernary(row.op))
     resolve(row.c, step.c, step.z);
+  if (hasFourOperands(row.op)) {
+    step.y = 0;
+    resolve(row.b, step.b, step.y);
+    resolve(row.c, step.c, step.z);
+    resolve(uint32_t(row.k), step.d, step.w);
+  }
   columnOf[label] = int32_t(steps.size());
   steps.push_back(step);
 }
@@ -77,13 +86,32 @@ void Lanes::readInput(const sf_row &row, Column &out, std::span<const Bytes> val
   }
 }
 
+void Lanes::executeFour(const Step &step, Column &out) {
+  const sf_row &row = trace.rows[step.row];
+  const int32_t from[] = {step.a, step.b, step.c, step.d};
+  FourValues values = {step.x, step.y, step.z, step.w};
+  for (unsigned lane = 0; lane < Width; ++lane) {
+    for (unsigned i = 0; i < 4; ++i)
+      if (from[i] >= 0)
+        values[i] = columns[from[i]][lane];
+    out[lane] = applyFloat(row, values);
+  }
+}
+
 void Lanes::execute(const Step &step, Column &out, std::span<const Bytes> values) {
   const sf_row &row = trace.rows[step.row];
   if (row.op == SF_OP_INPUT)
     return readInput(row, out, values);
-  if (row.op == SF_OP_TABLE) {
+  if (row.op == SF_OP_TABLE || row.op == SF_OP_ARRAY) {
     for (unsigned lane = 0; lane < Width; ++lane)
-      out[lane] = trace.tableElement(row, uint8_t(columns[step.a][lane]));
+      out[lane] = trace.tableElement(row, columns[step.a][lane]);
+    return;
+  }
+  if (hasFourOperands(row.op))
+    return executeFour(step, out);
+  if (isPrinted(row.op)) {
+    for (unsigned lane = 0; lane < Width; ++lane)
+      out[lane] = printedValue(row, columns[step.a][lane], trace.width(row.a));
     return;
   }
   // A fixed operand is spread once, so that each operation is one plain loop.
@@ -95,12 +123,17 @@ void Lanes::execute(const Step &step, Column &out, std::span<const Bytes> values
   };
   const Column &x = column(step.a, step.x, 0);
   const Column &y = column(step.b, step.y, 1);
-  const Column &z = row.op == SF_OP_ITE ? column(step.c, step.z, 2) : y;
+  const Column &z = isTernary(row.op) ? column(step.c, step.z, 2) : y;
   withOperation(row.op, [&]<uint8_t Op>() {
     const unsigned bits = row.bits, aux = row.aux;
     for (unsigned lane = 0; lane < Width; ++lane)
       out[lane] = apply<Op>(bits, aux, x[lane], y[lane], z[lane]);
   });
+}
+
+void Lanes::compute(std::span<const Bytes> values) {
+  for (size_t i = 0; i < steps.size(); ++i)
+    execute(steps[i], columns[i], values);
 }
 
 Lanes::Mask Lanes::run(std::span<const Bytes> values, uint64_t wanted) {
@@ -110,8 +143,7 @@ Lanes::Mask Lanes::run(std::span<const Bytes> values, uint64_t wanted) {
       mask.set();
     return mask;
   }
-  for (size_t i = 0; i < steps.size(); ++i)
-    execute(steps[i], columns[i], values);
+  compute(values);
   const Column &result = columns[columnOf[target]];
   for (unsigned lane = 0; lane < Width; ++lane)
     mask[lane] = result[lane] == wanted;

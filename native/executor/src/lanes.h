@@ -24,24 +24,37 @@ public:
 
   explicit Lanes(const Trace &trace);
 
-  /// Choose what is evaluated and which bytes vary (at most 8, ascending).
+  /// Choose what is evaluated and which bytes vary (ascending).
   /// Answers false when more than `rowsMax` rows depend on them.
-  bool prepare(uint32_t label, std::span<const uint32_t> varying, size_t rowsMax);
+  bool prepare(uint32_t label, std::span<const uint32_t> varying, size_t rowsMax) {
+    return prepare({&label, 1}, varying, rowsMax);
+  }
+  /// The same for several labels, which `compute` evaluates together.
+  bool prepare(std::span<const uint32_t> labels, std::span<const uint32_t> varying, size_t rowsMax);
   /// Rows that one `run` computes.
   size_t cost() const { return cone.size(); }
   /// Evaluate with `values[i]` for the i-th varying byte: where has the label
   /// the wanted value?
   Mask run(std::span<const Bytes> values, uint64_t wanted);
 
-private:
   using Column = std::array<uint64_t, Width>;
+  /// Evaluate all prepared labels; `column` then has their values.
+  void compute(std::span<const Bytes> values);
+  /// Values of a prepared label; null when no varying byte touches it, so that
+  /// it is what the recorded input made it in every lane.
+  const Column *column(uint32_t label) const {
+    return stamps[label] == generation ? &columns[columnOf[label]] : nullptr;
+  }
+
+private:
   struct Step {
     uint32_t row;
-    int32_t a, b, c; // column of an operand, or -1: a value that is the same everywhere
-    uint64_t x, y, z;
+    int32_t a, b, c, d; // column of an operand, or -1: a value that is the same everywhere
+    uint64_t x, y, z, w;
   };
   void plan(uint32_t label);
   void execute(const Step &step, Column &out, std::span<const Bytes> values);
+  void executeFour(const Step &step, Column &out);
   void readInput(const sf_row &row, Column &out, std::span<const Bytes> values);
 
   const Trace &trace;

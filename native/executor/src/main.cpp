@@ -61,8 +61,11 @@ int run(int argc, char **argv) {
   app.add_option("--names", names, "Name children by SHA-256 or by number (000000, as SymCC does)")
       ->check(CLI::IsMember({"digest", "number"}))
       ->capture_default_str();
-  app.add_option("--input-mode", mode, "How the target gets the input; auto: a file if @@ is there")
-      ->check(CLI::IsMember({"auto", "file", "stdin"}))
+  app.add_option("--input-mode", mode,
+                 "How the target gets the input: as a file at @@, on standard input (a file, a\n"
+                 "connected socket, or a listening socket with a connection), or as the argument\n"
+                 "at @@. auto: a file if @@ is there, else standard input")
+      ->check(CLI::IsMember({"auto", "file", "stdin", "socket", "listener", "argv"}))
       ->capture_default_str();
   app.add_flag("--json", options.json, "One JSON object a line for each child and each input");
   app.add_option("target", options.target.argv,
@@ -88,7 +91,16 @@ int run(int argc, char **argv) {
   bool hasPath = false;
   for (const std::string &argument : options.target.argv)
     hasPath |= argument.find("@@") != std::string::npos;
-  options.target.stdinInput = mode == "stdin" || (mode == "auto" && !hasPath);
+  if ((mode == "file" || mode == "argv") && !hasPath) {
+    std::fprintf(stderr,
+                 "symfleet-exec: the target would never see its input: --input-mode is %s and no "
+                 "argument holds @@\n  put @@ where the input belongs\n",
+                 mode.c_str());
+    return Usage;
+  }
+  options.target.way = mode != "auto" ? *sf::inputWayOf(mode)
+                       : hasPath      ? sf::InputWay::File
+                                      : sf::InputWay::Stdin;
   options.keep = keep == "all" ? sf::Keep::All : sf::Keep::Novel;
   options.numbered = names == "number";
   return sf::runStandalone(std::move(options));

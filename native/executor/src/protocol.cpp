@@ -176,9 +176,10 @@ Hello parseHello(const Message &message) {
   if (hello.target.argv.empty())
     throw ProtocolError("argv is empty");
   std::string mode = take<std::string>(message, "input_mode");
-  if (mode != "file" && mode != "stdin")
-    throw ProtocolError("input_mode is neither file nor stdin");
-  hello.target.stdinInput = mode == "stdin";
+  std::optional<InputWay> way = inputWayOf(mode);
+  if (!way)
+    throw ProtocolError("input_mode is none of file, stdin, socket, listener, argv");
+  hello.target.way = *way;
   hello.target.workFolder = take<std::string>(message, "work_dir");
   std::string keep = take<std::string>(message, "keep");
   if (keep != "novel" && keep != "all")
@@ -252,7 +253,11 @@ Message encode(const Done &done) {
   };
   solved("inversion", done.how.inversion);
   solved("scan", done.how.scan);
+  solved("linear", done.how.linear);
+  solved("meet", done.how.meet);
+  solved("search", done.how.search);
   solved("smt", done.how.smt);
+  solved("widen", done.how.widen);
   solved("optimistic", done.how.optimistic);
   solved("resize", done.how.resize);
   const Flips &flips = done.flips;

@@ -17,6 +17,17 @@ namespace sf {
 struct Query {
   Condition goal;
   std::vector<Condition> slice; // in the order of the path
+
+  /// The slice without what other loops than the goal's said on this path: how
+  /// often they turned is often not what matters about them. Less than the
+  /// slice only if such a loop is there.
+  std::vector<Condition> widened(uint64_t goalSite) const {
+    std::vector<Condition> kept;
+    for (const Condition &condition : slice)
+      if (!condition.loop || condition.site == goalSite)
+        kept.push_back(condition);
+    return kept;
+  }
 };
 
 enum class Verdict {
@@ -30,6 +41,7 @@ struct Answer {
   Verdict verdict = Verdict::Unknown;
   Assignment assignment; // with Sat
   bool byTime = false;   // a wall-clock limit decided
+  bool isLast = false;   // the steps behind know less of what this query is made of
 };
 
 /// What the steps share while they work on one execution.

@@ -43,9 +43,16 @@ struct Flips {
   uint64_t sat = 0, unsat = 0, timeout = 0, unknown = 0, skipped = 0;
 };
 
+/// Where something that depends on the input was made concrete, and how often.
+struct Loss {
+  std::string where;
+  uint64_t count = 0;
+};
+
 /// Goals solved, by step.
 struct HowCounts {
-  uint64_t inversion = 0, scan = 0, smt = 0, optimistic = 0, resize = 0;
+  uint64_t inversion = 0, scan = 0, linear = 0, meet = 0, search = 0, smt = 0, widen = 0,
+           optimistic = 0, resize = 0;
 };
 
 struct Done {
@@ -67,6 +74,10 @@ struct Done {
   std::optional<uint64_t> truncated; // number of the first goal not tried
   const char *reason = nullptr;      // why there are no children, or not all
   std::vector<std::string> opened;   // with Outcome::Refused
+  // For people who look at one execution; not on the wire.
+  uint64_t symbolicBytes = 0;
+  std::vector<std::string> files; // that were opened beside the input
+  std::vector<Loss> losses;
 };
 
 class Reporter {

@@ -1,4 +1,5 @@
 #include "search.h"
+#include "inversion.h"
 #include "mix.h"
 #include "monotonic.h"
 
@@ -12,7 +13,13 @@ Search::Search(const Trace &recorded, const RunRequest &wanted, const Limits &bo
                uint64_t deadlineUs)
     : trace(recorded), request(wanted), limits(bounds), keep(mode), ladder(solvers), policy(memory),
       candidates(runner), reporter(out), done(result), deadline(deadlineUs),
-      bench(recorded, bounds) {}
+      bench(recorded, bounds) {
+  for (const sf_event &event : trace.events)
+    if (event.kind == SF_EV_BRANCH)
+      ++branches[event.site];
+  if (trace.lengthBound)
+    bench.path.add({trace.lengthBound, 1});
+}
 
 void Search::run() {
   for (const sf_event &event : trace.events) {
@@ -24,7 +31,7 @@ void Search::run() {
     if (isGoal && !consider(event))
       return;
     if (event.kind == SF_EV_BRANCH)
-      bench.path.add({event.label, event.taken});
+      bench.path.add({event.label, event.taken, false, branches[event.site] > 1, event.site});
     else if (event.kind == SF_EV_FACT)
       bench.path.add({event.label, event.value, true});
     if (event.kind == SF_EV_BRANCH) {
@@ -100,19 +107,101 @@ void Search::attempt(const sf_event &event) {
   // elsewhere. Facts are not refutations, they are what we made concrete.
   bool hasFact = std::ranges::any_of(query.slice, &Condition::fact);
   Solution solution = ladder.solve(query, bench, keep == Keep::Novel || hasFact);
+  if (solution.verdict == Verdict::Unsat)
+    widen(query, event, solution);
+  if (solution.verdict == Verdict::Sat && solution.assignment)
+    stayNear(query, *solution.assignment);
   done.solverUs += monotonicUs() - from;
   count(solution);
   if (keep == Keep::Novel && solution.verdict == Verdict::Sat)
     policy.remember(key, {solution.how, *solution.assignment});
   if (keep == Keep::Novel && solution.verdict == Verdict::Unsat)
     policy.remember(key, {nullptr, solution.assignment.value_or(Assignment{})});
-  if (solution.assignment)
-    submit(apply(*solution.assignment), solution.how, event);
+  if (keep == Keep::Novel && solution.verdict == Verdict::Timeout && !solution.byTime)
+    policy.rememberTimeout(key, limits.solverRlimit);
+  if (solution.verdict != Verdict::Sat)
+    for (std::vector<uint8_t> &bytes : withNumbersReplaced(query.goal, trace))
+      if (bytes.size() <= limits.inputBytes)
+        submit(std::move(bytes), "optimistic", event);
+  if (!solution.assignment)
+    return;
+  submit(apply(*solution.assignment), solution.how, event);
+  if (solution.verdict == Verdict::Sat)
+    grow(query, *solution.assignment, event);
+}
+
+/// The length that an assignment wants; the input's own if it says nothing of it.
+uint32_t Search::lengthIn(const Assignment &assignment) const {
+  uint32_t wanted = trace.length;
+  for (const ByteChange &change : assignment)
+    if (change.offset >= trace.lengthAt) {
+      unsigned shift = 8 * (change.offset - trace.lengthAt);
+      wanted = (wanted & ~(0xffu << shift)) | uint32_t(change.value) << shift;
+    }
+  return wanted;
+}
+
+Assignment Search::withLength(const Assignment &assignment, uint32_t wanted) const {
+  Assignment changed;
+  for (const ByteChange &change : assignment)
+    if (change.offset < trace.lengthAt)
+      changed.push_back(change);
+  for (uint32_t i = 0; i < Trace::LengthBytes; ++i)
+    changed.push_back({trace.lengthAt + i, uint8_t(wanted >> (8 * i))});
+  return changed;
+}
+
+/// Solvers take any length that fits. Take one near the input's, if one fits too.
+void Search::stayNear(const Query &query, Assignment &assignment) {
+  const uint32_t wanted = lengthIn(assignment);
+  const bool longer = wanted > trace.length;
+  const uint32_t far = longer ? wanted - trace.length : trace.length - wanted;
+  for (uint32_t near = 1; near < far; near *= 2) {
+    Assignment nearer = withLength(assignment, longer ? trace.length + near : trace.length - near);
+    if (bench.accepts(query, nearer)) {
+      assignment = std::move(nearer);
+      return;
+    }
+    if (near > far / 2)
+      return;
+  }
+}
+
+/// One byte more is seldom what a program waits for that reads until the end:
+/// where the input may be longer, a much longer one is tried too.
+void Search::grow(const Query &query, const Assignment &assignment, const sf_event &event) {
+  const uint32_t wanted = lengthIn(assignment);
+  const uint64_t grown =
+      std::min<uint64_t>({std::max<uint64_t>(2 * uint64_t(trace.length), GrownMin),
+                          trace.length + GrowthMax, limits.inputBytes});
+  if (wanted <= trace.length || grown <= wanted || resizes >= ResizesMax || limitReached())
+    return;
+  Assignment longer = withLength(assignment, uint32_t(grown));
+  if (!bench.accepts(query, longer))
+    return;
+  ++resizes;
+  ++done.how.resize;
+  submit(apply(longer), "resize", event);
+}
+
+/// A refutation that rests on how often loops turned on this path: a text was
+/// scanned for its end before it is compared. Such an input is as good as a
+/// solution more often than not, and better than one that ignores the slice.
+void Search::widen(const Query &query, const sf_event &event, Solution &solution) {
+  std::optional<Assignment> wider = ladder.widen(query, event.site, bench);
+  if (!wider)
+    return;
+  solution.assignment = std::move(wider);
+  solution.how = "widen";
 }
 
 /// Use the answer to an equal query of an earlier execution.
 bool Search::attemptKnown(const sf_event &event, const Query &query, uint64_t key) {
   const GoalPolicy::Known *known = policy.recall(key);
+  if (!known && policy.isBeyond(key, limits.solverRlimit)) {
+    ++done.flips.skipped;
+    return true;
+  }
   if (!known)
     return false;
   if (!known->how) {
@@ -149,14 +238,17 @@ void Search::count(const Solution &solution) {
   std::string_view how = solution.how;
   (how == "inversion" ? done.how.inversion
    : how == "scan"    ? done.how.scan
+   : how == "linear"  ? done.how.linear
+   : how == "meet"    ? done.how.meet
+   : how == "search"  ? done.how.search
    : how == "smt"     ? done.how.smt
+   : how == "widen"   ? done.how.widen
                       : done.how.optimistic) += 1;
 }
 
 /// Give the target the bytes that it asked for past the end. Not with `all`:
 /// a program that reads until the end of file would never be exhausted.
 void Search::extend(const sf_event &event) {
-  constexpr uint64_t GrowthMax = 4096;
   uint64_t size = request.input.size();
   if (keep == Keep::All || resizes >= ResizesMax || event.value <= size || limitReached())
     return;
@@ -172,15 +264,25 @@ void Search::extend(const sf_event &event) {
 
 std::vector<uint8_t> Search::apply(const Assignment &assignment) const {
   std::vector<uint8_t> bytes = request.input;
+  // A solution without its path may ask for any length.
+  uint64_t wanted =
+      std::min<uint64_t>(lengthIn(assignment), std::max<uint64_t>(limits.inputBytes, trace.length));
   for (const ByteChange &change : assignment)
-    bytes[change.offset] = change.value;
+    if (change.offset < trace.length)
+      bytes[change.offset] = change.value;
+    else if (change.offset < trace.lengthAt && change.value && wanted < limits.inputBytes) {
+      bytes.push_back(change.value); // in the place of the terminator
+      ++wanted;
+    }
+  bytes.resize(wanted);
   return bytes;
 }
 
 /// The candidate as a place to search from.
 Lead Search::leadTo(const Child &child, const sf_event &event) const {
   // A candidate that ignored the slice may leave the path anywhere.
-  bool samePath = std::string_view(child.how) != "optimistic";
+  bool samePath =
+      std::string_view(child.how) != "optimistic" && std::string_view(child.how) != "widen";
   return {child.input, child.digest, contextOf(event), samePath ? goals : 0};
 }
 

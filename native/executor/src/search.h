@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace sf {
@@ -44,6 +45,8 @@ public:
 
 private:
   static constexpr unsigned ResizesMax = 4;
+  static constexpr uint64_t GrowthMax = 4096; // bytes, at once
+  static constexpr uint64_t GrownMin = 16;
 
   bool consider(const sf_event &event);
   bool admitted(uint64_t context);
@@ -51,9 +54,14 @@ private:
   bool inFocus(uint32_t label) const;
   uint64_t contextOf(const sf_event &event) const;
   void attempt(const sf_event &event);
+  void widen(const Query &query, const sf_event &event, Solution &solution);
   bool attemptKnown(const sf_event &event, const Query &query, uint64_t key);
   void count(const Solution &solution);
   void extend(const sf_event &event);
+  uint32_t lengthIn(const Assignment &assignment) const;
+  Assignment withLength(const Assignment &assignment, uint32_t wanted) const;
+  void stayNear(const Query &query, Assignment &assignment);
+  void grow(const Query &query, const Assignment &assignment, const sf_event &event);
   std::vector<uint8_t> apply(const Assignment &assignment) const;
   void submit(std::vector<uint8_t> bytes, const char *how, const sf_event &event);
   Lead leadTo(const Child &child, const sf_event &event) const;
@@ -76,7 +84,8 @@ private:
   unsigned resizes = 0;
   bool more = false;
   bool timeLimit = false;
-  uint64_t recent[2] = {0, 0}; // last branches, for the context
+  uint64_t recent[2] = {0, 0};                     // last branches, for the context
+  std::unordered_map<uint64_t, uint32_t> branches; // on the path, by site
   std::unordered_set<uint64_t> asked;
   std::unordered_set<std::string> distinct; // digests of candidates
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "symfleet/abi.h"
+#include "symfleet/printed_number.h"
 
 #include <bit>
 #include <cstdint>
@@ -21,12 +22,45 @@ constexpr int64_t asSigned(uint64_t value, unsigned bits) {
   return int64_t(value << unused) >> unused;
 }
 
-constexpr bool isBinaryArithmetic(uint8_t op) { return op >= SF_OP_ADD && op <= SF_OP_ASHR; }
+/// The inverse of an odd number modulo 2^64 (Newton's iteration).
+constexpr uint64_t inverseOf(uint64_t odd) {
+  uint64_t inverse = odd;
+  for (int i = 0; i < 5; ++i)
+    inverse *= 2 - odd * inverse;
+  return inverse;
+}
+
+constexpr bool isBinaryArithmetic(uint8_t op) {
+  return (op >= SF_OP_ADD && op <= SF_OP_ASHR) || op == SF_OP_UMULH;
+}
 constexpr bool isComparison(uint8_t op) { return op >= SF_OP_EQ && op <= SF_OP_SLE; }
 constexpr bool isOverflowFlag(uint8_t op) { return op >= SF_OP_UADDO && op <= SF_OP_SMULO; }
 /// Tell whether a and b are labels of which one may be 0, meaning k.
 constexpr bool isBinary(uint8_t op) {
   return isBinaryArithmetic(op) || isComparison(op) || isOverflowFlag(op);
+}
+
+/// Tell whether c is a label, too.
+constexpr bool isTernary(uint8_t op) {
+  return op == SF_OP_ITE || op == SF_OP_UDIVW || op == SF_OP_UREMW;
+}
+constexpr bool isDoubleDivision(uint8_t op) { return op == SF_OP_UDIVW || op == SF_OP_UREMW; }
+
+constexpr uint64_t reverseBits(uint64_t value, unsigned bits) {
+  uint64_t result = 0;
+  for (unsigned i = 0; i < bits; ++i)
+    result |= (value >> i & 1) << (bits - 1 - i);
+  return result;
+}
+
+/// Operations whose c and k are neither labels nor constants of a binary one.
+constexpr bool isPrinted(uint8_t op) { return op == SF_OP_PRINTED || op == SF_OP_PRINTED_SIZE; }
+
+/// The character, or the length, of a number's text.
+inline uint64_t printedValue(const sf_row &row, uint64_t number, unsigned numberBits) {
+  if (row.op == SF_OP_PRINTED)
+    return sf_printed_number_at(number, numberBits, row.c, row.k, row.aux);
+  return sf_printed_number(number, numberBits, row.c, row.k).size;
 }
 
 /// Compute one operation on values that are held in their low bits.
@@ -81,7 +115,7 @@ constexpr uint64_t apply(unsigned bits, unsigned aux, uint64_t x, uint64_t y, ui
     return asSigned(x, aux) < asSigned(y, aux);
   else if constexpr (Op == SF_OP_SLE)
     return asSigned(x, aux) <= asSigned(y, aux);
-  else if constexpr (Op == SF_OP_ZEXT)
+  else if constexpr (Op == SF_OP_ZEXT || Op == SF_OP_NUMBER)
     return x;
   else if constexpr (Op == SF_OP_SEXT)
     return uint64_t(asSigned(x, aux)) & mask;
@@ -99,7 +133,16 @@ constexpr uint64_t apply(unsigned bits, unsigned aux, uint64_t x, uint64_t y, ui
     return (uint64_t(std::countl_zero(x)) - (64 - bits)) & mask;
   else if constexpr (Op == SF_OP_CTTZ)
     return (x ? uint64_t(std::countr_zero(x)) : bits) & mask;
-  else if constexpr (Op == SF_OP_UADDO)
+  else if constexpr (Op == SF_OP_BITREVERSE)
+    return reverseBits(x, bits);
+  else if constexpr (Op == SF_OP_UMULH)
+    return uint64_t(static_cast<unsigned __int128>(x) * y >> bits);
+  else if constexpr (Op == SF_OP_UDIVW || Op == SF_OP_UREMW) {
+    unsigned __int128 whole = static_cast<unsigned __int128>(x) << bits | y;
+    if (z == 0)
+      return Op == SF_OP_UDIVW ? mask : y;
+    return uint64_t(Op == SF_OP_UDIVW ? whole / z : whole % z) & mask;
+  } else if constexpr (Op == SF_OP_UADDO)
     return ((x + y) & lowBits(aux)) < x;
   else if constexpr (Op == SF_OP_USUBO)
     return x < y;
@@ -155,6 +198,11 @@ template <typename F> decltype(auto) withOperation(uint8_t op, F &&f) {
     SF_CASE(SF_OP_SSUBO)
     SF_CASE(SF_OP_UMULO)
     SF_CASE(SF_OP_SMULO)
+    SF_CASE(SF_OP_BITREVERSE)
+    SF_CASE(SF_OP_UMULH)
+    SF_CASE(SF_OP_UDIVW)
+    SF_CASE(SF_OP_UREMW)
+    SF_CASE(SF_OP_NUMBER)
 #undef SF_CASE
   }
   __builtin_unreachable();

@@ -70,6 +70,14 @@ uint64_t SharedTable::usedBlobs() const {
   return std::min(uint64_t(header()->next_blob), BlobsCap);
 }
 
+void SharedTable::describe(const InputFile &input) {
+  volatile sf_header *h = header();
+  h->input_kind = kindOf(input.way());
+  h->input_dev = input.device();
+  h->input_ino = input.inode();
+  h->input_size = input.size();
+}
+
 void SharedTable::reset(uint32_t edgesUsed, const InputFile &input, uint32_t flags) {
   if (usedRows() > 1)
     clear(rowsOff, usedRows() * sizeof(sf_row));
@@ -83,12 +91,14 @@ void SharedTable::reset(uint32_t edgesUsed, const InputFile &input, uint32_t fla
   h->next_row = 1;
   h->next_event = h->next_blob = 0;
   h->degraded = h->lost_rows = h->lost_events = h->unmodelled = 0;
-  h->symbolic_bytes = h->input_opens = h->progress = h->opens_len = 0;
+  h->symbolic_bytes = h->input_opens = h->progress = h->opens_len = h->input_position = 0;
+  if (h->losses_len) {
+    std::memset(base + offsetof(sf_header, losses), 0, sizeof(sf_header::losses));
+    h->losses_len = 0;
+  }
   h->flags = flags;
-  h->input_kind = SF_INPUT_FILE;
-  h->input_dev = input.device();
-  h->input_ino = input.inode();
   h->pinned_time_s = PinnedTimeS;
+  describe(input);
 }
 
 uint64_t SharedTable::progress() const {
@@ -112,6 +122,12 @@ TableFacts SharedTable::facts() const {
     if (end > at)
       facts.opened.push_back(text.substr(at, end - at));
     at = end + 1;
+  }
+  for (uint64_t i = 0; i < std::min(uint64_t(h->losses_len), uint64_t(SF_LOSSES_MAX)); ++i) {
+    sf_loss loss; // the target may be writing it
+    std::memcpy(&loss, base + offsetof(sf_header, losses) + i * sizeof loss, sizeof loss);
+    loss.where[sizeof loss.where - 1] = '\0';
+    facts.losses.push_back({loss.where, loss.count});
   }
   return facts;
 }

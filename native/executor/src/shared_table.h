@@ -4,6 +4,7 @@
 #include "execution_limits.h"
 #include "file_descriptor.h"
 #include "input_file.h"
+#include "report.h"
 #include "symfleet/abi.h"
 #include "trace.h"
 
@@ -22,6 +23,7 @@ struct TableFacts {
   uint64_t inputOpens = 0;
   uint64_t unmodelled = 0;
   std::vector<std::string> opened;
+  std::vector<Loss> losses;
 };
 
 /// One memfd, laid out by us. Offsets and capacities are kept here as well:
@@ -37,6 +39,8 @@ public:
   int descriptor() const { return file.get(); }
   uint64_t edgesCap() const { return EdgesCap; }
 
+  /// Tell the target how its input comes and what it is.
+  void describe(const InputFile &input);
   /// Clear what the last run wrote and describe the next one's input.
   void reset(uint32_t edgesUsed, const InputFile &input, uint32_t flags);
   /// Grows while the target records.

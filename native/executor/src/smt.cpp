@@ -50,13 +50,18 @@ private:
   }
   Z3_ast toBit(Z3_ast condition) { return Z3_mk_ite(z3, condition, number(1, 1), number(0, 1)); }
   Z3_ast row(const sf_row &row);
+  Z3_ast anything(uint32_t label);
   Z3_ast binary(const sf_row &row, Z3_ast x, Z3_ast y);
   Z3_ast overflow(const sf_row &row, Z3_ast x, Z3_ast y);
   Z3_ast input(const sf_row &row);
   Z3_ast byteSwap(const sf_row &row, Z3_ast x);
   Z3_ast countBits(const sf_row &row, Z3_ast x);
   Z3_ast countZeros(const sf_row &row, Z3_ast x, bool leading);
+  Z3_ast reverse(const sf_row &row, Z3_ast x);
+  Z3_ast upperProduct(const sf_row &row, Z3_ast x, Z3_ast y);
+  Z3_ast doubleDivision(const sf_row &row, Z3_ast x);
   Z3_ast table(const sf_row &row, Z3_ast x);
+  Z3_ast affineTable(const sf_row &row, Z3_ast x, unsigned indexBits);
 
   Z3_context z3;
   const Trace &trace;
@@ -76,14 +81,22 @@ bool Translation::translate(std::span<const Condition> conditions, size_t rowsMa
     cone.push_back(top);
     if (cone.size() > rowsMax)
       return false;
-    if (trace.bytes[top] != 0)
+    if (trace.bytes[top] != 0 && !hasFourOperands(trace.rows[top].op))
       Trace::forEachOperand(trace.rows[top], [&](uint32_t operand) { stack.push_back(operand); });
   }
   std::ranges::sort(cone); // operands come before their users
   for (uint32_t label : cone)
     terms[label] = trace.bytes[label] == 0 ? number(trace.seed[label], trace.width(label))
-                                           : row(trace.rows[label]);
+                   : hasFourOperands(trace.rows[label].op) ? anything(label)
+                                                           : row(trace.rows[label]);
   return true;
+}
+
+/// A value of its own for what has no bit-vector term. Refuting the rest is a
+/// proof all the same; solutions are evaluated before they count.
+Z3_ast Translation::anything(uint32_t label) {
+  Z3_symbol name = Z3_mk_string_symbol(z3, ("row" + std::to_string(label)).c_str());
+  return Z3_mk_const(z3, name, Z3_mk_bv_sort(z3, trace.width(label)));
 }
 
 Z3_ast Translation::row(const sf_row &row) {
@@ -114,8 +127,20 @@ Z3_ast Translation::row(const sf_row &row) {
     return countZeros(row, x, true);
   case SF_OP_CTTZ:
     return countZeros(row, x, false);
+  case SF_OP_BITREVERSE:
+    return reverse(row, x);
+  case SF_OP_UDIVW:
+  case SF_OP_UREMW:
+    return doubleDivision(row, x);
   case SF_OP_TABLE:
+  case SF_OP_ARRAY:
     return table(row, x);
+  case SF_OP_NUMBER:
+    return x;
+  case SF_OP_PRINTED:
+  case SF_OP_PRINTED_SIZE:
+    // Anything: what is refuted so is refuted, what is not was no answer.
+    return Z3_mk_fresh_const(z3, "text", Z3_mk_bv_sort(z3, 8));
   }
   __builtin_unreachable(); // Trace lets no other op through
 }
@@ -128,6 +153,8 @@ Z3_ast Translation::binary(const sf_row &row, Z3_ast x, Z3_ast y) {
     return Z3_mk_bvsub(z3, x, y);
   case SF_OP_MUL:
     return Z3_mk_bvmul(z3, x, y);
+  case SF_OP_UMULH:
+    return upperProduct(row, x, y);
   case SF_OP_UDIV:
     return Z3_mk_bvudiv(z3, x, y);
   case SF_OP_SDIV:
@@ -218,13 +245,61 @@ Z3_ast Translation::countZeros(const sf_row &row, Z3_ast x, bool leading) {
   return term;
 }
 
+Z3_ast Translation::reverse(const sf_row &row, Z3_ast x) {
+  Z3_ast term = Z3_mk_extract(z3, 0, 0, x);
+  for (unsigned i = 1; i < row.bits; ++i)
+    term = Z3_mk_concat(z3, term, Z3_mk_extract(z3, i, i, x));
+  return term;
+}
+
+Z3_ast Translation::upperProduct(const sf_row &row, Z3_ast x, Z3_ast y) {
+  const unsigned bits = row.bits;
+  Z3_ast product = Z3_mk_bvmul(z3, Z3_mk_zero_ext(z3, bits, x), Z3_mk_zero_ext(z3, bits, y));
+  return Z3_mk_extract(z3, 2 * bits - 1, bits, product);
+}
+
+Z3_ast Translation::doubleDivision(const sf_row &row, Z3_ast x) {
+  const unsigned bits = row.bits;
+  Z3_ast low = terms.at(row.b), by = terms.at(row.c);
+  Z3_ast whole = Z3_mk_concat(z3, x, low), wide = Z3_mk_zero_ext(z3, bits, by);
+  Z3_ast result =
+      row.op == SF_OP_UDIVW ? Z3_mk_bvudiv(z3, whole, wide) : Z3_mk_bvurem(z3, whole, wide);
+  return Z3_mk_extract(z3, bits - 1, 0, result);
+}
+
+/// The table as an exclusive or of what each bit of the index contributes, as
+/// tables of a CRC are; null if it is not like that.
+Z3_ast Translation::affineTable(const sf_row &row, Z3_ast x, unsigned indexBits) {
+  const uint64_t first = trace.tableElement(row, 0);
+  for (uint64_t i = 1; i < Trace::tableSize(row); ++i) {
+    uint64_t rest = i & (i - 1);
+    if ((trace.tableElement(row, i) ^ trace.tableElement(row, i ^ rest) ^ first) !=
+        trace.tableElement(row, rest))
+      return nullptr;
+  }
+  Z3_ast term = number(first, row.bits);
+  for (unsigned bit = 0; bit < indexBits; ++bit) {
+    uint64_t part = trace.tableElement(row, uint64_t(1) << bit) ^ first;
+    Z3_ast isSet = Z3_mk_eq(z3, Z3_mk_extract(z3, bit, bit, x), number(1, 1));
+    term = Z3_mk_bvxor(z3, term, Z3_mk_ite(z3, isSet, number(part, row.bits), number(0, row.bits)));
+  }
+  return term;
+}
+
 /// A balanced tree of choices on the bits of the index: equal halves collapse,
 /// so a table with long runs stays small.
 Z3_ast Translation::table(const sf_row &row, Z3_ast x) {
-  std::vector<Z3_ast> level(256);
-  for (unsigned i = 0; i < 256; ++i)
-    level[i] = number(trace.tableElement(row, uint8_t(i)), row.bits);
-  for (unsigned bit = 0; bit < 8; ++bit) {
+  const uint64_t size = Trace::tableSize(row);
+  const unsigned width = trace.width(row.a);
+  const unsigned indexBits = std::min(width, unsigned(std::bit_width(size - 1)));
+  Z3_ast inside = nullptr; // null: every index is
+  if (width > indexBits || size < uint64_t(1) << indexBits)
+    inside = size > lowBits(width) ? nullptr : Z3_mk_bvult(z3, x, number(size, width));
+  Z3_ast affine = size == uint64_t(1) << indexBits ? affineTable(row, x, indexBits) : nullptr;
+  std::vector<Z3_ast> level;
+  for (uint64_t i = 0; !affine && i < uint64_t(1) << indexBits; ++i)
+    level.push_back(number(trace.tableElement(row, i), row.bits));
+  for (unsigned bit = 0; !affine && bit < indexBits; ++bit) {
     Z3_ast isSet = Z3_mk_eq(z3, Z3_mk_extract(z3, bit, bit, x), number(1, 1));
     std::vector<Z3_ast> next(level.size() / 2);
     for (size_t i = 0; i < next.size(); ++i)
@@ -233,7 +308,8 @@ Z3_ast Translation::table(const sf_row &row, Z3_ast x) {
                     : Z3_mk_ite(z3, isSet, level[2 * i + 1], level[2 * i]);
     level = std::move(next);
   }
-  return level[0];
+  Z3_ast term = affine ? affine : level[0];
+  return inside ? Z3_mk_ite(z3, inside, term, number(0, row.bits)) : term;
 }
 
 Assignment Translation::assignmentFrom(Z3_model model) {
@@ -250,7 +326,7 @@ Assignment Translation::assignmentFrom(Z3_model model) {
   return assignment;
 }
 
-Z3_solver makeSolver(Z3_context z3, const Limits &limits) {
+Z3_solver makeSolver(Z3_context z3, const Limits &limits, uint64_t part) {
   Z3_solver solver = Z3_mk_simple_solver(z3);
   Z3_solver_inc_ref(z3, solver);
   Z3_params params = Z3_mk_params(z3);
@@ -260,7 +336,7 @@ Z3_solver makeSolver(Z3_context z3, const Limits &limits) {
                        unsigned(std::min<uint64_t>(value, UINT32_MAX)));
   };
   set("random_seed", 0);
-  set("rlimit", limits.solverRlimit);
+  set("rlimit", std::max<uint64_t>(limits.solverRlimit / part, 1));
   if (limits.solverMs)
     set("timeout", limits.solverMs);
   Z3_solver_set_params(z3, solver, params);
@@ -279,7 +355,7 @@ Answer Smt::solve(const Query &query, Workbench &bench) {
   if (!translation.translate(conditions, RowsMax))
     return {Verdict::Timeout, {}, false};
 
-  Z3_solver solver = makeSolver(z3, bench.limits);
+  Z3_solver solver = makeSolver(z3, bench.limits, part);
   for (const Condition &condition : conditions)
     Z3_solver_assert(z3, solver, translation.assertion(condition));
   Z3_lbool result = Z3_solver_check(z3, solver);

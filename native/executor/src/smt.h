@@ -13,10 +13,15 @@ namespace sf {
 /// work in Z3's counted units; `solver_ms` bounds the time.
 class Smt : public Step {
 public:
+  /// The part of the counted limit that a first try gets.
+  static constexpr uint64_t Brief = 16;
+  explicit Smt(uint64_t partOfLimit = 1) : part(partOfLimit) {}
+
   const char *name() const override { return "smt"; }
   Answer solve(const Query &query, Workbench &bench) override;
 
 private:
+  uint64_t part;
   /// Rows that are translated for one query at most.
   static constexpr size_t RowsMax = 20000;
 };

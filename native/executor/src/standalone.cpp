@@ -59,6 +59,18 @@ Message readable(Message message) {
   return message;
 }
 
+/// With what is not on the wire.
+Message inFull(const Done &done) {
+  Message message = encode(done);
+  Message losses = Message::array();
+  for (const Loss &loss : done.losses)
+    losses.push_back({{"where", loss.where}, {"count", loss.count}});
+  message["symbolic_bytes"] = done.symbolicBytes;
+  message["files"] = done.files;
+  message["losses"] = losses;
+  return message;
+}
+
 void printJson(const Message &message) {
   std::puts(message.dump(-1, ' ', false, Message::error_handler_t::replace).c_str());
 }
@@ -122,11 +134,15 @@ void summarise(const std::string &input, const Done &done) {
       static_cast<unsigned long long>(flips.unknown),
       static_cast<unsigned long long>(flips.skipped));
   const HowCounts &how = done.how;
-  std::fprintf(stderr, "  by inversion %llu, scan %llu, smt %llu, optimistic %llu, resize %llu\n",
-               static_cast<unsigned long long>(how.inversion),
-               static_cast<unsigned long long>(how.scan), static_cast<unsigned long long>(how.smt),
-               static_cast<unsigned long long>(how.optimistic),
-               static_cast<unsigned long long>(how.resize));
+  std::fprintf(
+      stderr,
+      "  by inversion %llu, scan %llu, linear %llu, meet %llu, search %llu, smt %llu, "
+      "widen %llu, optimistic %llu, resize %llu\n",
+      static_cast<unsigned long long>(how.inversion), static_cast<unsigned long long>(how.scan),
+      static_cast<unsigned long long>(how.linear), static_cast<unsigned long long>(how.meet),
+      static_cast<unsigned long long>(how.search), static_cast<unsigned long long>(how.smt),
+      static_cast<unsigned long long>(how.widen), static_cast<unsigned long long>(how.optimistic),
+      static_cast<unsigned long long>(how.resize));
   for (const std::string &what : done.degraded)
     std::fprintf(stderr, "  degraded: %s\n", what.c_str());
   if (done.truncated)
@@ -137,6 +153,9 @@ void summarise(const std::string &input, const Done &done) {
                  done.reason);
   for (const std::string &path : done.opened)
     std::fprintf(stderr, "  it opened: %s\n", path.c_str());
+  for (const Loss &loss : done.losses)
+    std::fprintf(stderr, "  made concrete %llu times: %s\n",
+                 static_cast<unsigned long long>(loss.count), loss.where.c_str());
 }
 
 } // namespace
@@ -158,7 +177,7 @@ int runStandalone(StandaloneOptions options) {
     request.input = readInput(options.inputs[i], options.limits.inputBytes);
     Done done = explorer.explore(request, reporter);
     if (options.json)
-      printJson(readable(encode(done)));
+      printJson(readable(inFull(done)));
     std::fflush(stdout);
     summarise(options.inputs[i], done);
   }

@@ -8,6 +8,8 @@
 #pragma once
 
 #include "byte_sets.h"
+#include "float_semantics.h"
+#include "semantics.h"
 #include "symfleet/abi.h"
 
 #include <cstdint>
@@ -25,8 +27,11 @@ struct RawTable {
 
 class Trace {
 public:
-  /// Check and annotate `table`, recorded on `input`.
-  Trace(RawTable table, std::vector<uint8_t> input);
+  /// Check and annotate `table`, recorded on `input`. No input may be longer than
+  /// `lengthMax`.
+  /// `terminated`: a zero follows the input, which may become one more byte of it.
+  Trace(RawTable table, std::vector<uint8_t> input, uint64_t lengthMax = UINT32_MAX,
+        bool terminated = false);
 
   /// Valid rows. Invalid ones have op SF_OP_INVALID and are no operand of a
   /// valid one. Constants are masked, unused operands are 0, and `aux` is as
@@ -35,20 +40,34 @@ public:
   /// Valid events in the order of the path; labels name valid rows that depend
   /// on the input, except in SF_EV_EOF.
   std::vector<sf_event> events;
+  /// The bytes of the input. Where the recording speaks of its length, that number
+  /// follows in LengthBytes more bytes, so that it is solved as all others are.
   std::vector<uint8_t> input;
+  static constexpr uint32_t LengthBytes = 4;
+  /// How many of them are the input's own.
+  uint32_t length = 0;
+  /// Where the bytes of the length are: behind the input and its terminator.
+  uint32_t lengthAt = 0;
+  /// Says that the length is at most `lengthMax`; 0 where nobody asks for it.
+  uint32_t lengthBound = 0;
 
   std::vector<uint64_t> seed;  // value of each row on the input
   std::vector<uint64_t> hash;  // structural, equal across executions
   std::vector<uint32_t> bytes; // ByteSets number: bytes that a row reads
   ByteSets sets;
+  bool hasFloats = false; // some row has four operands
 
   uint64_t skippedRows = 0; // reserved but not written, or not valid
   uint64_t skippedEvents = 0;
   uint64_t inconsistentEvents = 0; // contradicted by the input itself
 
-  /// Element `index` of the table of a valid SF_OP_TABLE row.
-  uint64_t tableElement(const sf_row &row, uint8_t index) const {
+  /// Elements in the table of a valid SF_OP_TABLE or SF_OP_ARRAY row.
+  static uint64_t tableSize(const sf_row &row) { return row.op == SF_OP_TABLE ? 256 : row.k; }
+  /// Element `index` of that table, 0 beyond its end.
+  uint64_t tableElement(const sf_row &row, uint64_t index) const {
     uint64_t value = 0;
+    if (index >= tableSize(row))
+      return 0;
     unsigned size = row.bits / 8;
     for (unsigned i = 0; i < size; ++i)
       value |= uint64_t(blobs[row.c + size * index + i]) << (8 * i);
@@ -66,14 +85,19 @@ public:
       visit(row.a);
     if (row.b)
       visit(row.b);
-    if (row.op == SF_OP_ITE)
+    if (row.c && (isTernary(row.op) || hasFourOperands(row.op)))
       visit(row.c);
+    if (hasFourOperands(row.op) && row.k)
+      visit(uint32_t(row.k));
   }
   unsigned width(uint32_t label) const { return rows[label].bits; }
 
 private:
+  void makeLengthSolvable(uint64_t lengthMax);
   bool normalise(uint32_t index);
   bool normaliseBinary(uint32_t index);
+  bool normaliseFour(uint32_t index);
+  bool normalisePrinted(uint32_t index);
   /// Width of an operand, or 0 when it is no valid row below `index`.
   unsigned operandWidth(uint32_t label, uint32_t index) const {
     return label > 0 && label < index ? rows[label].bits : 0;

@@ -1,19 +1,23 @@
 #include "random_table.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace sf::test {
 namespace {
 
-constexpr uint8_t Arithmetic[] = {SF_OP_ADD,  SF_OP_SUB,  SF_OP_MUL, SF_OP_UDIV, SF_OP_SDIV,
-                                  SF_OP_UREM, SF_OP_SREM, SF_OP_AND, SF_OP_OR,   SF_OP_XOR,
-                                  SF_OP_SHL,  SF_OP_LSHR, SF_OP_ASHR};
+constexpr uint8_t Arithmetic[] = {SF_OP_ADD,  SF_OP_SUB,  SF_OP_MUL,  SF_OP_UDIV, SF_OP_SDIV,
+                                  SF_OP_UREM, SF_OP_SREM, SF_OP_AND,  SF_OP_OR,   SF_OP_XOR,
+                                  SF_OP_SHL,  SF_OP_LSHR, SF_OP_ASHR, SF_OP_UMULH};
 constexpr uint8_t Flags[] = {SF_OP_EQ,    SF_OP_NE,    SF_OP_ULT,   SF_OP_ULE,
                              SF_OP_SLT,   SF_OP_SLE,   SF_OP_UADDO, SF_OP_SADDO,
                              SF_OP_USUBO, SF_OP_SSUBO, SF_OP_UMULO, SF_OP_SMULO};
-constexpr uint8_t Counts[] = {SF_OP_CTPOP, SF_OP_CTLZ, SF_OP_CTTZ};
+constexpr uint8_t Counts[] = {SF_OP_CTPOP, SF_OP_CTLZ, SF_OP_CTTZ, SF_OP_BITREVERSE};
 
 class Builder {
 public:
-  Builder(Random &source, unsigned rows) : random(source), wanted(rows) {
+  Builder(Random &source, unsigned rows, unsigned bytes)
+      : random(source), wanted(rows), inputBytes(bytes) {
     table.rows.push_back({});
     for (int i = 0; i < 512; ++i)
       table.blobs.push_back(uint8_t(random.next()));
@@ -21,8 +25,8 @@ public:
 
   RawTable build() {
     for (unsigned i = 0; i < 4; ++i) {
-      unsigned bytes = 1u << random.below(4);
-      add(SF_OP_INPUT, 8 * bytes, 0, 0, 0, 0, random.below(InputBytes - bytes + 1));
+      unsigned bytes = std::min(1u << random.below(4), std::bit_floor(inputBytes));
+      add(SF_OP_INPUT, 8 * bytes, 0, 0, 0, 0, random.below(inputBytes - bytes + 1));
     }
     while (table.rows.size() < wanted)
       addOne();
@@ -67,7 +71,7 @@ private:
   void addOne() {
     uint32_t a = any();
     unsigned bits = width(a);
-    switch (random.below(9)) {
+    switch (random.below(11)) {
     case 0:
     case 1:
       return addBinary(pick(Arithmetic), bits, 0, bits);
@@ -89,11 +93,22 @@ private:
       if (bits % 16 == 0)
         add(SF_OP_BSWAP, bits, 0, a, 0, 0, 0);
       return;
-    case 7:
+    case 7: {
+      uint32_t b = fitted(bits), c = fitted(bits);
+      add(random.below(2) ? SF_OP_UDIVW : SF_OP_UREMW, bits, 0, a, b, c, 0);
+      return;
+    }
+    case 8: {
+      unsigned size = 1u << random.below(3);
+      add(SF_OP_ARRAY, 8 * size, 0, fitted(unsigned(1 + random.below(16))), 0,
+          uint32_t(random.below(64)), 1 + random.below(100));
+      return;
+    }
+    case 9:
       fitted(unsigned(1 + random.below(64)));
       return;
     default: {
-      uint32_t in = add(SF_OP_INPUT, 8, 0, 0, 0, 0, random.below(InputBytes));
+      uint32_t in = add(SF_OP_INPUT, 8, 0, 0, 0, 0, random.below(inputBytes));
       unsigned size = 8u << random.below(2); // both fit into the blob
       add(SF_OP_TABLE, size, 0, in, 0, 0, 0);
       add(SF_OP_CONST, unsigned(1 + random.below(64)), 0, 0, 0, 0, constant());
@@ -102,7 +117,7 @@ private:
   }
 
   Random &random;
-  unsigned wanted;
+  unsigned wanted, inputBytes;
   RawTable table;
 };
 
@@ -134,8 +149,12 @@ uint64_t referenceShift(uint8_t op, uint64_t x, uint64_t y, unsigned bits) {
   return result;
 }
 
+unsigned operandBits(const sf_row &row) {
+  return row.op >= SF_OP_EQ && row.op != SF_OP_UMULH ? row.aux : row.bits;
+}
+
 uint64_t referenceBinary(const sf_row &row, uint64_t x, uint64_t y) {
-  const unsigned bits = row.op >= SF_OP_EQ ? row.aux : row.bits;
+  const unsigned bits = operandBits(row);
   const Wide ux = x, uy = y, sx = wideSigned(x, bits), sy = wideSigned(y, bits);
   switch (row.op) {
   case SF_OP_ADD:
@@ -152,6 +171,13 @@ uint64_t referenceBinary(const sf_row &row, uint64_t x, uint64_t y) {
     return narrow(y ? sx / sy : sx < 0 ? 1 : -1, bits);
   case SF_OP_SREM:
     return y ? narrow(sx % sy, bits) : x;
+  case SF_OP_UMULH: { // by addition
+    unsigned __int128 product = 0;
+    for (unsigned i = 0; i < bits; ++i)
+      if (y >> i & 1)
+        product += static_cast<unsigned __int128>(x) << i;
+    return uint64_t(product >> bits);
+  }
   case SF_OP_AND:
     return x & y;
   case SF_OP_OR:
@@ -189,12 +215,32 @@ uint64_t referenceBinary(const sf_row &row, uint64_t x, uint64_t y) {
   }
 }
 
+/// Long division, bit by bit.
+uint64_t referenceDoubleDivision(const sf_row &row, uint64_t high, uint64_t low, uint64_t by) {
+  unsigned __int128 rest = 0;
+  uint64_t quotient = 0;
+  for (unsigned i = 2 * row.bits; i-- > 0;) {
+    uint64_t bit = i >= row.bits ? high >> (i - row.bits) & 1 : low >> i & 1;
+    rest = rest << 1 | bit;
+    bool fits = by != 0 && rest >= by;
+    rest -= fits ? by : 0;
+    quotient = quotient << 1 | fits;
+  }
+  if (by == 0)
+    return row.op == SF_OP_UDIVW ? narrow(-1, row.bits) : low;
+  return row.op == SF_OP_UDIVW ? narrow(Wide(quotient), row.bits) : uint64_t(rest);
+}
+
 uint64_t referenceUnary(const sf_row &row, uint64_t x) {
   uint64_t result = 0;
   switch (row.op) {
   case SF_OP_BSWAP:
     for (unsigned i = 0; i < row.bits; i += 8)
       result |= ((x >> i) & 0xff) << (row.bits - 8 - i);
+    return result;
+  case SF_OP_BITREVERSE:
+    for (unsigned i = 0; i < row.bits; ++i)
+      result = result << 1 | ((x >> i) & 1);
     return result;
   case SF_OP_CTPOP:
     for (unsigned i = 0; i < row.bits; ++i)
@@ -213,10 +259,12 @@ uint64_t referenceUnary(const sf_row &row, uint64_t x) {
 
 } // namespace
 
-RawTable randomTable(Random &random, unsigned count) { return Builder(random, count).build(); }
+RawTable randomTable(Random &random, unsigned count, unsigned bytes) {
+  return Builder(random, count, bytes).build();
+}
 
-std::vector<uint8_t> randomInput(Random &random) {
-  std::vector<uint8_t> input(InputBytes);
+std::vector<uint8_t> randomInput(Random &random, unsigned bytes) {
+  std::vector<uint8_t> input(bytes);
   for (uint8_t &byte : input)
     byte = random.below(4) ? uint8_t(random.next()) : uint8_t(0xff * random.below(2));
   return input;
@@ -258,14 +306,24 @@ std::vector<uint64_t> referenceValues(const RawTable &table, const std::vector<u
     case SF_OP_CTPOP:
     case SF_OP_CTLZ:
     case SF_OP_CTTZ:
+    case SF_OP_BITREVERSE:
       values[i] = referenceUnary(row, values[row.a]);
+      break;
+    case SF_OP_UDIVW:
+    case SF_OP_UREMW:
+      values[i] = referenceDoubleDivision(row, values[row.a], values[row.b], values[row.c]);
+      break;
+    case SF_OP_ARRAY:
+      if (values[row.a] < row.k)
+        values[i] =
+            bytesAt(table.blobs.data() + row.c + values[row.a] * (row.bits / 8), row.bits / 8);
       break;
     case SF_OP_TABLE:
       values[i] =
           bytesAt(table.blobs.data() + row.c + values[row.a] * (row.bits / 8), row.bits / 8);
       break;
     default: {
-      unsigned bits = row.op >= SF_OP_EQ ? row.aux : row.bits;
+      unsigned bits = operandBits(row);
       uint64_t k = narrow(Wide(row.k), bits);
       values[i] = referenceBinary(row, row.a ? values[row.a] : k, row.b ? values[row.b] : k);
     }

@@ -11,9 +11,9 @@ namespace sf::test {
 
 inline constexpr unsigned InputBytes = 8;
 
-/// A table of about `count` rows over `InputBytes` bytes, all operations used.
-RawTable randomTable(Random &random, unsigned count);
-std::vector<uint8_t> randomInput(Random &random);
+/// A table of about `count` rows over `bytes` (1 to 8) bytes, all operations used.
+RawTable randomTable(Random &random, unsigned count, unsigned bytes = InputBytes);
+std::vector<uint8_t> randomInput(Random &random, unsigned bytes = InputBytes);
 
 /// The value of each row by schoolbook means: bit by bit, with wide integers,
 /// sharing no code with the engine.

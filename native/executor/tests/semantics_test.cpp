@@ -116,14 +116,14 @@ TEST_CASE(z3AgreesWithReference) {
 
 TEST_CASE(everyOperationIsDrawn) {
   Random random(5);
-  bool drawn[64] = {};
+  bool drawn[256] = {};
   for (int graph = 0; graph < 50; ++graph)
     for (const sf_row &row : randomTable(random, 80).rows)
       drawn[row.op] = true;
-  for (uint8_t op = SF_OP_CONST; op <= SF_OP_TABLE; ++op) {
+  for (uint8_t op = SF_OP_CONST; op <= SF_OP_ARRAY; ++op) {
     bool exists = op <= 2 || (op >= 8 && op <= 20) || (op >= 24 && op <= 29) ||
                   (op >= 32 && op <= 36) || (op >= 40 && op <= 43) || (op >= 48 && op <= 53) ||
-                  op == 56;
+                  op == 56 || (op >= 96 && op <= 100);
     CHECK_EQUAL_ABOUT(drawn[op], exists, std::to_string(op));
   }
 }

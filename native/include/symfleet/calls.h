@@ -25,14 +25,20 @@
 /* Most labels that one call or return can carry. */
 #define SF_CALL_LABELS 64
 
-/* What a variadic function was passed: how many variadic arguments have a label
- * slot, their classes (two bits each, first argument lowest), their labels. */
+/* What a variadic function was passed: how many label slots the variadic
+ * arguments have (a long double two, others one each), their classes (two bits
+ * each, first slot lowest), their labels. */
 struct sf_varargs {
   uint32_t count, reserved;
   uint64_t classes;
   uint32_t labels[32];
 };
-enum sf_vararg_class { SF_VARARG_INTEGER = 0, SF_VARARG_SSE = 1 };
+enum sf_vararg_class {
+  SF_VARARG_INTEGER = 0,
+  SF_VARARG_SSE = 1,
+  SF_VARARG_X87_LOW = 2,  /* a long double has two slots: its low 64 bits */
+  SF_VARARG_X87_HIGH = 3, /* and its high 16 */
+};
 #define SF_VARARGS_MAX 32
 
 /* Most arguments passed by value in memory that keep their labels. */
@@ -49,6 +55,7 @@ struct sf_tls {
   uint32_t va_first, va_count; /* label slots of the variadic arguments */
   uint64_t va_classes;
   uint64_t byvals[SF_CALL_BYVALS]; /* where the caller has them */
+  const void *tail_from, *tail_to; /* who ended by the tail call of whom */
 };
 #define SF_TLS_ARG_TOKEN 0
 #define SF_TLS_RET_TOKEN 8
@@ -63,11 +70,39 @@ struct sf_module {
 };
 #define SF_MODULE_VERSION 1u
 
-/* One case of a switch. */
+/* Values of a switch that go the same way. Ways are numbered from 0 and come
+ * one after the other; the default way is none of them. */
+struct sf_switch_range {
+  uint64_t low, high; /* both included */
+  uint64_t way;
+};
+
 struct sf_switch {
   uint64_t site;
   uint32_t bits, count;
-  const uint64_t *cases;
+  const struct sf_switch_range *ranges;
+};
+
+/* Operations on integers of more than 64 bits, word by word. Those that a row
+ * has too keep its number (enum sf_op); the others are named here. */
+enum sf_wide_op {
+  SF_WIDE_UMIN = 200,
+  SF_WIDE_UMAX = 201,
+  SF_WIDE_SMIN = 202,
+  SF_WIDE_SMAX = 203,
+  SF_WIDE_ABS = 204,
+  SF_WIDE_FSHL = 205,
+  SF_WIDE_FSHR = 206,
+};
+#define SF_WIDE_WORDS 8
+
+/* Operands and result of one of them, lowest word first; a result of one bit is
+ * the first word, an overflow flag is the word behind the value. */
+struct sf_wide {
+  uint64_t values[3][SF_WIDE_WORDS];
+  uint32_t labels[3][SF_WIDE_WORDS];
+  uint32_t results[SF_WIDE_WORDS + 1];
+  uint32_t reserved;
 };
 
 #endif

@@ -22,6 +22,7 @@ from symfleet.config.model import Resources
 from symfleet.config.resolve import resolve
 from symfleet.doctor.check import Check, Verdict, ok, problem
 from symfleet.doctor.host import check_host
+from symfleet.doctor.mixture import check_objects
 from symfleet.doctor.target import find_target, is_instrumented
 from symfleet.doctor.trial import try_target
 from symfleet.errors import ExitCode, HostError
@@ -76,6 +77,7 @@ def check_one_target(name: str, arguments: tuple[str, ...], search: str) -> Iter
         )
         return
     yield ok("instrumented", "built by symfleet")
+    yield from check_objects(program)
     if executor_path().is_file():
         yield try_target(executor_path(), (str(program), *arguments))
 

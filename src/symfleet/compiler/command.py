@@ -28,6 +28,8 @@ _WITH_VALUE = frozenset(
 )
 _COMPILE_ONLY = frozenset({"-c", "-S"})
 _NO_CODE = frozenset({"-E", "-M", "-MM", "-fsyntax-only", "--analyze"})
+# Sanitizers that want the part of the address space where the labels of memory are.
+_OTHER_SHADOWS = ("thread", "memory", "dataflow", "hwaddress")
 _QUESTIONS = ("-print-", "--print-", "-dump", "--help", "-help", "--version", "--target-help")
 _SOURCES = (
     *(".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".ii", ".m", ".mm", ".M"),
@@ -43,6 +45,8 @@ class Toolchain:
     major: int
     plugin: str
     runtime: str
+    harness: str
+    """Holds the main of programs that have LLVMFuzzerTestOneInput instead of one."""
     headers: str
     """Found before the C++ library's own."""
 
@@ -56,11 +60,16 @@ class Request:
     links_program: bool
     links_shared: bool
     wants_lto: bool
+    wants_fuzzer: bool
     forbids_undefined: bool
     has_debug_option: bool
     linker: str
+    is_static: bool
+    """Linked without shared objects: nobody could look the runtime up in the program."""
     narrow_target: str
     """An option that asks for a target other than 64-bit, or empty."""
+    other_shadow: str
+    """An option that asks for a sanitizer whose memory map leaves no room for ours, or empty."""
 
 
 def expand(arguments: Sequence[str], read: ReadText) -> list[str]:
@@ -125,10 +134,13 @@ class _Seen:
     question: bool = False
     shared: bool = False
     lto: bool = False
+    fuzzer: bool = False
     debug: bool = False
     language: str = ""
+    static: bool = False
     linker: str = ""
     narrow: str = ""
+    sanitizers: set[str] = field(default_factory=set)
 
     def option_with_value(self, option: str, value: str) -> None:
         if option == "-x":
@@ -157,11 +169,21 @@ class _Seen:
             self.linker = option.partition("=")[2]
         elif option.startswith("-x"):
             self.language = option[2:]
+        self._sanitizer(option)
+        self.static |= option in ("-static", "--static", "-static-pie")
         self.question |= option.startswith(_QUESTIONS)
         self.inputs |= option.startswith("-l")
         self.shared |= option in ("-shared", "--shared")
         self.lto |= option.startswith("-flto")
         self.debug |= option.startswith("-g")
+        self.fuzzer |= option.startswith("-fsanitize=") and "fuzzer" in option
+
+    def _sanitizer(self, option: str) -> None:
+        name, _, values = option.partition("=")
+        if name == "-fsanitize":
+            self.sanitizers |= set(values.split(","))
+        elif name == "-fno-sanitize":
+            self.sanitizers -= set(values.split(",")) if values != "all" else self.sanitizers
 
 
 def understand(arguments: Sequence[str]) -> Request:
@@ -184,10 +206,13 @@ def understand(arguments: Sequence[str]) -> Request:
         links_program=links and not seen.shared and not relocatable,
         links_shared=links and seen.shared,
         wants_lto=seen.lto,
+        wants_fuzzer=seen.fuzzer,
         forbids_undefined="--no-undefined" in seen.linker_words or "defs" in seen.linker_words,
         has_debug_option=seen.debug,
         linker=seen.linker,
+        is_static=seen.static,
         narrow_target=seen.narrow,
+        other_shadow=next((f"-fsanitize={n}" for n in _OTHER_SHADOWS if n in seen.sanitizers), ""),
     )
 
 
@@ -215,14 +240,18 @@ def additions(request: Request, toolchain: Toolchain) -> list[str]:
             added.append("-gline-tables-only")  # names the places of what is not modelled
     if request.wants_lto:
         added.append("-fno-lto")
+    if request.wants_fuzzer:  # its engine and counters; the harness's main is ours
+        added.append("-fno-sanitize=fuzzer,fuzzer-no-link")
     if request.links_program:
-        for word in ("--whole-archive", toolchain.runtime, "--no-whole-archive"):
+        runtime = ("--whole-archive", toolchain.runtime, "--no-whole-archive")
+        for word in (*runtime, toolchain.harness):
             added += ["-Xlinker", word]
-        # Shared objects of the program find the one runtime in the executable.
+        # Shared objects of the program find the one runtime in the executable. A static one has
+        # none, and what starts it could not relocate thread-local data that is exported.
         export = (
             "--export-dynamic" if request.linker == "gold" else "--export-dynamic-symbol=__sf_*"
         )
-        added += ["-Xlinker", export]
+        added += [] if request.is_static else ["-Xlinker", export]
     if request.links_shared and request.forbids_undefined:
         added += ["-Xlinker", "-z", "-Xlinker", "undefs"]
     if not added:

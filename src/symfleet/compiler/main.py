@@ -51,6 +51,13 @@ def build_command(
             "labels of memory need the 64-bit address space",
             "compile this program without that option",
         )
+    if request.other_shadow and (request.generates_code or request.links_program):
+        raise ToolchainMissing(
+            "symfleet does not go together with this sanitizer",
+            request.other_shadow,
+            "both want the same part of the address space",
+            "compile without it, or with -fsanitize=address,undefined, which do",
+        )
     toolchain = find_toolchain(environment, _ask_version)
     if request.wants_lto and (request.generates_code or request.links_program):
         sys.stderr.write("symfleet: note: -flto is ignored: the pass runs once for each file\n")

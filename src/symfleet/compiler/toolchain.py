@@ -49,19 +49,20 @@ def find_toolchain(environment: Mapping[str, str], ask_version: Callable[[str], 
             "the folder holds no symfleet-pass-N.so together with libsymfleet-rt.a",
             f"build symfleet again on a machine with llvm-N-dev, or set {NATIVE_VARIABLE}",
         )
+    harness = os.path.join(library, "libsymfleet-harness.a")
     headers = os.path.join(native_folder(environment), "include", "c++")
     path = environment.get("PATH", os.defpath)
     chosen = environment.get(CLANG_VARIABLE)
     if chosen:
         given, of_given = _chosen(chosen, path, passes, ask_version)
-        return Toolchain(given, of_given, passes[of_given], runtime, headers)
+        return Toolchain(given, of_given, passes[of_given], runtime, harness, headers)
     for major in sorted(passes, reverse=True):
         clang = _which(f"clang-{major}", path) or _which(f"/usr/lib/llvm-{major}/bin/clang", path)
         if clang:
-            return Toolchain(clang, major, passes[major], runtime, headers)
+            return Toolchain(clang, major, passes[major], runtime, harness, headers)
     plain = _which("clang", path)
     if plain and (major := _major(plain, ask_version)) in passes:
-        return Toolchain(plain, major, passes[major], runtime, headers)
+        return Toolchain(plain, major, passes[major], runtime, harness, headers)
     built_for = ", ".join(str(major) for major in sorted(passes))
     raise ToolchainMissing(
         "no clang fits symfleet's compiler pass",

@@ -10,7 +10,10 @@ from symfleet.errors import UserError
 from symfleet.types import Keep
 
 INPUT_MARK: Final = "@@"
-"""Stands for the path of the input in a target's arguments, as in AFL++."""
+"""Stands for the path of the input in a target's arguments, as in AFL++; with `argv` for the input
+itself."""
+SOCKET_MODES: Final = ("socket", "listener")
+"""Standard input is a socket, and the input comes through it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,11 @@ class Target(Checked):
     )
     input_mode: str = choice(
         "auto",
-        ["auto", "file", "stdin"],
-        "How the target gets its input; `auto` is `file` when an argument holds `@@`.",
+        ["auto", "file", "stdin", "socket", "listener", "argv"],
+        "How the target gets its input: as a file whose path stands for `@@`, on standard input (as"
+        " a file, a connected socket, or a listening socket with one connection), or as the"
+        " argument that `@@` stands for. `auto` is `file` when an argument holds `@@`, else"
+        " `stdin`.",
         fixed=True,
     )
     env: tuple[str, ...] = words("Variable for the target, NAME=VALUE; may be given several times.")
@@ -77,12 +83,31 @@ class Target(Checked):
                 why="`--engine command` runs a program of yours for each input",
                 hint="add --engine-command 'program @@'",
             )
-        if self.input_mode == "file" and self.argv and not self._has_mark:
+        self._check_input_mode()
+
+    def _check_input_mode(self) -> None:
+        where = " ".join(self.argv)
+        if self.input_mode in ("file", "argv") and self.argv and not self._has_mark:
+            what = "the input's path" if self.input_mode == "file" else "the input"
             raise UserError(
                 "the target would never see its input",
-                where=" ".join(self.argv),
-                why=f"input_mode is `file` but no argument holds {INPUT_MARK}",
-                hint=f"put {INPUT_MARK} where the input's path belongs, or use --input-mode stdin",
+                where=where,
+                why=f"input_mode is `{self.input_mode}` but no argument holds {INPUT_MARK}",
+                hint=f"put {INPUT_MARK} where {what} belongs, or use --input-mode stdin",
+            )
+        if self.input_mode in SOCKET_MODES and self._has_mark:
+            raise UserError(
+                "the target would get its input in two ways",
+                where=where,
+                why=f"input_mode is `{self.input_mode}` and an argument holds {INPUT_MARK}",
+                hint=f"take {INPUT_MARK} out of the arguments, or use --input-mode file",
+            )
+        if self.input_mode in (*SOCKET_MODES, "argv") and self.engine != "embedded":
+            raise UserError(
+                f"the engine `{self.engine}` cannot give a target its input this way",
+                where="input_mode",
+                why=f"`{self.input_mode}` is known to the embedded engine alone",
+                hint="use --engine embedded, or --input-mode file or stdin",
             )
 
     @property
@@ -91,7 +116,7 @@ class Target(Checked):
 
     @property
     def effective_input_mode(self) -> str:
-        """`file` or `stdin`."""
+        """The way itself, never `auto`."""
         if self.input_mode != "auto":
             return self.input_mode
         return "file" if self._has_mark else "stdin"

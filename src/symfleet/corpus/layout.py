@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from symfleet.config.model import INPUT_MARK
+from symfleet.config.target import SOCKET_MODES
+from symfleet.corpus.peer import PEER
 from symfleet.protocol.operations import Artefact
 from symfleet.types import InputId, SinkKind
 
@@ -84,14 +86,20 @@ def project(artefact: Artefact, reproduction: Reproduction) -> Iterator[Projecte
             assert_never(artefact.kind)
 
 
-def command_line(reproduction: Reproduction, path: str) -> tuple[str, ...]:
-    """Return the target's command line on an input at `path`."""
-    if reproduction.input_mode == "stdin":
+def argument_of(data: bytes) -> bytes:
+    """Return what a program sees of an input that is an argument."""
+    return data.partition(b"\0")[0]
+
+
+def command_line(reproduction: Reproduction, stand_in: str) -> tuple[str, ...]:
+    """Return the target's command line. `stand_in`: the input's path, with `argv` the argument."""
+    if reproduction.input_mode not in ("file", "argv"):
         return reproduction.argv
-    return tuple(word.replace(INPUT_MARK, path) for word in reproduction.argv)
+    return tuple(word.replace(INPUT_MARK, stand_in) for word in reproduction.argv)
 
 
 def _report(artefact: Artefact, reproduction: Reproduction) -> bytes:
+    named = INPUT_MARK if reproduction.input_mode == "argv" else "input"
     report = {
         "input": artefact.input_id,
         "bytes": len(artefact.data),
@@ -102,7 +110,7 @@ def _report(artefact: Artefact, reproduction: Reproduction) -> bytes:
         "site": f"{artefact.site:016x}",
         "epoch": artefact.epoch,
         "decision": artefact.decision,
-        "command": list(command_line(reproduction, "input")),
+        "command": list(command_line(reproduction, named)),
         "input_mode": reproduction.input_mode,
     }
     return json.dumps(report, indent=1, sort_keys=True).encode() + b"\n"
@@ -110,10 +118,14 @@ def _report(artefact: Artefact, reproduction: Reproduction) -> bytes:
 
 def _script(artefact: Artefact, reproduction: Reproduction) -> bytes:
     # The input's path must survive quoting: its mark is quoted with the word, then taken out of it.
+    as_argument = reproduction.input_mode == "argv"
+    stand_in = _quoted(argument_of(artefact.data)) if as_argument else '"$input"'
     words = []
     for word in reproduction.argv:
         parts = [shlex.quote(part) if part else "" for part in word.split(INPUT_MARK)]
-        words.append('"$input"'.join(parts) if len(parts) > 1 else parts[0] or "''")
+        words.append(stand_in.join(parts) if len(parts) > 1 else parts[0] or "''")
+    if reproduction.input_mode in SOCKET_MODES:
+        words = ["python3", "-c", shlex.quote(PEER), reproduction.input_mode, '"$input"', *words]
     redirect = ' <"$input"' if reproduction.input_mode == "stdin" else ""
     lines = [
         "#!/bin/sh",
@@ -122,4 +134,9 @@ def _script(artefact: Artefact, reproduction: Reproduction) -> bytes:
     ]
     lines += [f"export {shlex.quote(pair)}" for pair in reproduction.environment]
     lines.append(f"exec {' '.join(words)}{redirect}")
-    return ("\n".join(lines) + "\n").encode()
+    return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
+
+
+def _quoted(data: bytes) -> str:
+    """Return bytes as one word of a shell."""
+    return shlex.quote(data.decode("utf-8", "surrogateescape"))

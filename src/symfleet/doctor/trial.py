@@ -17,6 +17,13 @@ _SAID_CHARS_MAX: Final = 400
 _INPUT: Final = b"symfleet" * 8
 
 
+class _Loss(msgspec.Struct, frozen=True):
+    """Where something that depends on the input was made concrete, and how often."""
+
+    where: str
+    count: int
+
+
 class _Done(msgspec.Struct, frozen=True):
     """What we need of `done` (executor protocol); the rest of the line is ignored."""
 
@@ -26,6 +33,9 @@ class _Done(msgspec.Struct, frozen=True):
     events: int = 0
     reason: str | None = None
     opened: tuple[str, ...] = ()
+    symbolic_bytes: int = 0
+    files: tuple[str, ...] = ()
+    losses: tuple[_Loss, ...] = ()
 
 
 def try_target(executor: Path, argv: tuple[str, ...]) -> Check:
@@ -83,4 +93,11 @@ def _judge(done: _Done | None) -> Check:
     if done.generated == 0 and done.reason is not None:
         fix = ADVICE.get(done.reason, "try it on a real seed with `symfleet-exec`")
         return warning("trial", f"no new input from a made-up one: {done.reason}", fix)
-    return ok("trial", f"{done.generated} new inputs from one, {done.events} branch events")
+    told = f"{done.generated} new inputs from one, {done.events} branch events"
+    told += f", {done.symbolic_bytes} symbolic bytes"
+    if done.files:
+        told += f"; opened {', '.join(done.files[:5])}"
+    if done.losses:
+        lost = ", ".join(f"{loss.where} ({loss.count} times)" for loss in done.losses[:5])
+        told += f"; made concrete: {lost}"
+    return ok("trial", told)

@@ -8,6 +8,7 @@ import resource
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import Final
 
 import msgspec
 
-from symfleet.corpus.layout import Reproduction, command_line
+from symfleet.config.target import SOCKET_MODES
+from symfleet.corpus.layout import Reproduction, argument_of, command_line
+from symfleet.corpus.peer import PEER
 from symfleet.engine.processes import reset_signals
 from symfleet.errors import HostError
 from symfleet.types import Outcome
@@ -47,7 +50,7 @@ def replay(
             use_stdin = reproduction.input_mode == "stdin"
             try:
                 child = subprocess.Popen(
-                    command_line(reproduction, str(source)),
+                    _command(reproduction, source, data),
                     stdin=stdin if use_stdin else subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -64,6 +67,17 @@ def replay(
                 ) from error
             hung = _wait(child, timeout_s)
         return _judge(child.returncode, hung=hung, output=_tail(capture))
+
+
+def _command(reproduction: Reproduction, source: Path, data: bytes) -> list[str | bytes]:
+    if reproduction.input_mode == "argv":
+        argument = argument_of(data).decode("utf-8", "surrogateescape")
+        words = command_line(reproduction, argument)
+        return [word.encode("utf-8", "surrogateescape") for word in words]
+    words = command_line(reproduction, str(source))
+    if reproduction.input_mode in SOCKET_MODES:
+        return [sys.executable, "-c", PEER, reproduction.input_mode, str(source), *words]
+    return list(words)
 
 
 def _limit() -> None:

@@ -19,6 +19,7 @@
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <strings.h>
 #include <sys/pidfd.h>
 #include <sys/random.h>
@@ -31,6 +32,8 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #undef getc
 #undef getchar
@@ -40,6 +43,24 @@ extern ssize_t __getdelim(char **, size_t *, int, FILE *);
 extern void *__memcpy_chk(void *, const void *, size_t, size_t);
 extern void *__memmove_chk(void *, const void *, size_t, size_t);
 extern void *__memset_chk(void *, int, size_t, size_t);
+extern char *__strtok_r(char *, const char *, char **);
+extern __attribute__((weak)) size_t strlcpy(char *, const char *, size_t);
+extern __attribute__((weak)) size_t strlcat(char *, const char *, size_t);
+#define SCANS(prefix, linkage)                                                                     \
+  extern linkage int prefix##sscanf(const char *, const char *, ...);                              \
+  extern linkage int prefix##fscanf(FILE *, const char *, ...);                                    \
+  extern linkage int prefix##scanf(const char *, ...);                                             \
+  extern linkage int prefix##vsscanf(const char *, const char *, va_list);                         \
+  extern linkage int prefix##vfscanf(FILE *, const char *, va_list);                               \
+  extern linkage int prefix##vscanf(const char *, va_list);
+SCANS(__isoc99_, )
+SCANS(__isoc23_, __attribute__((weak)))
+extern int __sprintf_chk(char *, int, size_t, const char *, ...);
+extern int __snprintf_chk(char *, size_t, int, size_t, const char *, ...);
+extern int __asprintf_chk(char **, int, const char *, ...);
+extern int __vsprintf_chk(char *, int, size_t, const char *, va_list);
+extern int __vsnprintf_chk(char *, size_t, int, size_t, const char *, va_list);
+extern int __vasprintf_chk(char **, int, const char *, va_list);
 extern __attribute__((weak)) long __isoc23_strtol(const char *, char **, int);
 extern __attribute__((weak)) long long __isoc23_strtoll(const char *, char **, int);
 extern __attribute__((weak)) unsigned long __isoc23_strtoul(const char *, char **, int);
@@ -82,6 +103,44 @@ CASE(strspn) { TEXTS; see(w, f(a, choose(w, 3, 2) ? needle(w) : b)); }
 CASE(strcspn) { TEXTS; see(w, f(a, choose(w, 3, 2) ? needle(w) : b)); }
 CASE(strpbrk) { TEXTS; see_pointer(w, f(a, choose(w, 3, 2) ? needle(w) : b)); }
 
+CASE(strcasestr) { TEXTS; see_pointer(w, f(a, needle(w))); }
+CASE(rawmemchr) { TEXTS; see_pointer(w, f(a, choose(w, 3, 2) ? 0 : a[strlen(a) / 2])); }
+
+/* ---- Tokens */
+static char *delimiters(struct world *w) {
+  char *set = w->page + 512;
+  size_t size = choose(w, 4, 4);
+  memcpy(set, w->text, size);
+  set[size] = 0;
+  return set;
+}
+CASE(strtok) {
+  TEXTS;
+  see_pointer(w, f(choose(w, 5, 3) ? strcpy(buffer(w), a) : a, delimiters(w)));
+  see_pointer(w, f(NULL, delimiters(w)));
+  see_pointer(w, f(NULL, b));
+  see_pointer(w, f(NULL, choose(w, 5, 2) ? b : delimiters(w)));
+}
+static void tokens(char *(*f)(char *, const char *, char **), struct world *w) {
+  TEXTS;
+  char *rest = b;
+  see_pointer(w, f(choose(w, 5, 3) ? strcpy(buffer(w), a) : NULL, delimiters(w), &rest));
+  for (int i = 0; i < 3; i++) {
+    see_pointer(w, f(NULL, delimiters(w), &rest));
+    see_pointer(w, rest);
+  }
+}
+CASE(strtok_r) { tokens(f, w); }
+CASE(__strtok_r) { tokens(f, w); }
+CASE(strsep) {
+  TEXTS;
+  char *rest = choose(w, 5, 4) ? a : NULL;
+  for (int i = 0; i < 3; i++) {
+    see_pointer(w, f(&rest, delimiters(w)));
+    see_pointer(w, rest);
+  }
+}
+
 /* ---- Copies */
 CASE(memcpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
 CASE(mempcpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
@@ -97,6 +156,10 @@ CASE(stpcpy) { TEXTS; see_pointer(w, f(buffer(w), a)); }
 CASE(strncpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
 CASE(strcat) { TEXTS; see_pointer(w, f(buffer(w), a)); }
 CASE(strncat) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
+CASE(stpncpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
+CASE(memccpy) { TEXTS; see_pointer(w, f(buffer(w), a, letter(w, 3), n)); }
+CASE(strlcpy) { TEXTS; see(w, f(buffer(w), a, n)); }
+CASE(strlcat) { TEXTS; see(w, f(buffer(w), a, n)); }
 CASE(strdup) { TEXTS; char *s = f(a); see_bytes(w, s, strlen(a) + 1); free(s); }
 CASE(strndup) { TEXTS; char *s = f(a, n); see_bytes(w, s, strlen(s) + 1); free(s); }
 
@@ -179,6 +242,174 @@ PARSE_TO(__isoc23_strtol)
 PARSE_TO(__isoc23_strtoll)
 PARSE_TO(__isoc23_strtoul)
 PARSE_TO(__isoc23_strtoull)
+/* A text that may be a floating-point number. */
+static char *decimal(struct world *w) {
+  static const char *const starts[] = {"",    "-",    "+.",    " \t\n", "0x1.",  "1e",   "-inf", "nan(1",
+                                       "0.0", "1e30", "2.5e-", ".",     "1e999", "1e-9", "INFI", "9007199254740993"};
+  char *s = buffer(w);
+  strcpy(s, starts[choose(w, 4, sizeof starts / sizeof *starts)]);
+  for (unsigned i = 0, end = choose(w, 5, 12); i < end; i++) {
+    char digit = "0123456789.eE+-xpnif ,"[(uint8_t)w->text[i] % (choose(w, 6, 2) ? 11 : 22)];
+    strncat(s, &digit, 1);
+  }
+  if (choose(w, 7, 3) == 0)
+    strcat(s, w->text);
+  return s;
+}
+#define PARSE_DECIMAL(type, name)                                                                  \
+  CASE(name) {                                                                                     \
+    char *end = NULL, *s = decimal(w);                                                             \
+    union {                                                                                        \
+      type value;                                                                                  \
+      uint64_t bits[2];                                                                            \
+    } result = {.bits = {0, 0}};                                                                   \
+    errno = 77;                                                                                    \
+    result.value = f(s, choose(w, 9, 4) ? &end : NULL);                                            \
+    see_errno(w);                                                                                  \
+    see(w, result.bits[0]);                                                                        \
+    see(w, result.bits[1] & 0xffff);                                                               \
+    see_pointer(w, end);                                                                           \
+  }
+PARSE_DECIMAL(float, strtof)
+PARSE_DECIMAL(double, strtod)
+PARSE_DECIMAL(long double, strtold)
+CASE(atof) {
+  double value = f(decimal(w));
+  see_bytes(w, &value, sizeof value);
+}
+/* ---- Formats */
+static const char *const scan_formats[] = {
+    "%d", "%u %x", " %i,%o", "%3d%2x", "%*d %hhd", "%hd%ld%lld", "%s %s", "%4s%c", "%[ab01]%n", "%[^ab]%2c",
+    "a%db", "%d%%%d", "%5[0-9]-%zu", "%x:%x", "%jd %td", "%f %d", "%*s %d%n", "%i", "%c%c%c", "%[]x]%s"};
+/* Room for everything that a format assigns, four times: eight bytes and more for words. */
+static void see_scanned(struct world *w, int got, const char (*to)[64]) {
+  see(w, (uint64_t)got);
+  see_errno(w);
+  see_bytes(w, to, 4 * sizeof *to);
+}
+#define SCAN_FORMAT scan_formats[choose(w, 8, sizeof scan_formats / sizeof *scan_formats)]
+#define SCANNED(call)                                                                              \
+  char to[4][64];                                                                                  \
+  memset(to, '#', sizeof to);                                                                      \
+  see_scanned(w, call, (const char(*)[64])to)
+typedef int scan_list(void *, const char *, va_list);
+static int with_list(scan_list *f, void *from, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  int got = f(from, format, list);
+  va_end(list);
+  return got;
+}
+typedef int scan_standard(const char *, va_list);
+static int with_standard_list(scan_standard *f, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  int got = f(format, list);
+  va_end(list);
+  return got;
+}
+static const char *scanned_text(struct world *w) { return choose(w, 5, 2) ? number(w) : string_at(w, 0); }
+static FILE *input_stream(struct world *w);
+static void see_stream(struct world *w, FILE *s);
+static void reopen_standard(struct world *w) {
+  if (!freopen(w->path, "r", stdin))
+    abort();
+  fseek(stdin, choose(w, 12, 150), SEEK_SET);
+}
+#define SCAN_CASES(prefix)                                                                         \
+  CASE(prefix##sscanf) { SCANNED(f(scanned_text(w), SCAN_FORMAT, to[0], to[1], to[2], to[3])); }   \
+  CASE(prefix##vsscanf) {                                                                          \
+    SCANNED(with_list((scan_list *)(void (*)(void))f, (void *)scanned_text(w), SCAN_FORMAT, to[0], \
+                      to[1], to[2], to[3]));                                                       \
+  }                                                                                                \
+  CASE(prefix##fscanf) {                                                                           \
+    FILE *s = input_stream(w);                                                                     \
+    SCANNED(f(s, SCAN_FORMAT, to[0], to[1], to[2], to[3]));                                        \
+    see_stream(w, s);                                                                              \
+  }                                                                                                \
+  CASE(prefix##vfscanf) {                                                                          \
+    FILE *s = input_stream(w);                                                                     \
+    SCANNED(with_list((scan_list *)(void (*)(void))f, s, SCAN_FORMAT, to[0], to[1], to[2],         \
+                      to[3]));                                                                     \
+    see_stream(w, s);                                                                              \
+  }                                                                                                \
+  CASE(prefix##scanf) {                                                                            \
+    reopen_standard(w);                                                                            \
+    SCANNED(f(SCAN_FORMAT, to[0], to[1], to[2], to[3]));                                           \
+    see(w, (uint64_t)ftell(stdin));                                                                \
+  }                                                                                                \
+  CASE(prefix##vscanf) {                                                                           \
+    reopen_standard(w);                                                                            \
+    SCANNED(with_standard_list(f, SCAN_FORMAT, to[0], to[1], to[2], to[3]));                       \
+    see(w, (uint64_t)ftell(stdin));                                                                \
+  }
+SCAN_CASES()
+SCAN_CASES(__isoc99_)
+SCAN_CASES(__isoc23_)
+
+static const char *const print_formats[] = {
+    "%d", "<%d>", "%08x|%lu", "%-9d|%+ld!", "% d,%.4i", "%#x %#lo", "%5u%%", "%hhd %hu", "%X-%zd",
+    "%.0d;", "%*d", "%-*d|", "%12.5d%lld", "%o", "%c%c", "%#X", "%jx.", "long suffix %d behind it"};
+#define PRINT_FORMAT print_formats[choose(w, 8, sizeof print_formats / sizeof *print_formats)]
+static const char *const text_formats[] = {"%s", "[%s]", "%5s|%s", "%-40s.", "%.3s%s", "%10.2s%%", "%s%n"};
+#define TEXT_FORMAT text_formats[choose(w, 8, sizeof text_formats / sizeof *text_formats)]
+static long printed_number(struct world *w, unsigned k) {
+  long x;
+  memcpy(&x, w->text + choose(w, k, 32), sizeof x);
+  return choose(w, k + 1, 3) ? x % (1 << choose(w, k + 1, 30)) : x;
+}
+#define NUMBERS printed_number(w, 5), printed_number(w, 6)
+static size_t print_room(struct world *w) { return choose(w, 9, 3) ? 512 : choose(w, 9, 30); }
+#define PRINTED(call)                                                                              \
+  int counted = 0;                                                                                 \
+  (void)counted;                                                                                   \
+  see(w, (uint64_t)(call));                                                                        \
+  see(w, (uint64_t)counted)
+#define PRINT_CASE(name, before)                                                                   \
+  CASE(name) {                                                                                     \
+    char *out = NULL, *to = buffer(w);                                                             \
+    const size_t room = print_room(w);                                                             \
+    (void)out, (void)to, (void)room;                                                               \
+    if (choose(w, 10, 3)) {                                                                        \
+      int stars = choose(w, 11, 20) - 10;                                                          \
+      const char *format = PRINT_FORMAT;                                                           \
+      PRINTED(strchr(format, '*') ? f(UNPACK before, format, stars, NUMBERS)                       \
+                                  : f(UNPACK before, format, NUMBERS));                            \
+    } else {                                                                                       \
+      PRINTED(f(UNPACK before, TEXT_FORMAT, string_at(w, 0), choose(w, 8, 7) == 6 ? (char *)&counted : string_at(w, 1))); \
+    }                                                                                              \
+    if (out)                                                                                       \
+      see_bytes(w, out, strlen(out) + 1);                                                          \
+    free(out);                                                                                     \
+  }
+#define UNPACK(...) __VA_ARGS__
+PRINT_CASE(sprintf, (to))
+PRINT_CASE(snprintf, (to, room))
+PRINT_CASE(asprintf, (&out))
+PRINT_CASE(__sprintf_chk, (to, 0, 1024))
+PRINT_CASE(__snprintf_chk, (to, room, 0, 1024))
+PRINT_CASE(__asprintf_chk, (&out, 0))
+#define PRINT_LIST(name, parameters, arguments, before)                                            \
+  static int (*list_##name)(UNPACK parameters, const char *, va_list);                             \
+  static int call_##name(UNPACK parameters, const char *format, ...) {                             \
+    va_list list;                                                                                  \
+    va_start(list, format);                                                                        \
+    int got = list_##name(UNPACK arguments, format, list);                                         \
+    va_end(list);                                                                                  \
+    return got;                                                                                    \
+  }                                                                                                \
+  PRINT_CASE(call_##name, before)                                                                  \
+  CASE(name) {                                                                                     \
+    list_##name = f;                                                                               \
+    case_call_##name(call_##name, w);                                                              \
+  }
+PRINT_LIST(vsprintf, (char *a), (a), (to))
+PRINT_LIST(vsnprintf, (char *a, size_t b), (a, b), (to, room))
+PRINT_LIST(vasprintf, (char **a), (a), (&out))
+PRINT_LIST(__vsprintf_chk, (char *a, int b, size_t c), (a, b, c), (to, 0, 1024))
+PRINT_LIST(__vsnprintf_chk, (char *a, size_t b, int c, size_t d), (a, b, c, d), (to, room, 0, 1024))
+PRINT_LIST(__vasprintf_chk, (char **a, int b), (a, b), (&out, 0))
+
 #define CHARACTER(name)                                                                            \
   CASE(name) {                                                                                     \
     see(w, (uint64_t)f((uint8_t)w->text[0]));                                                      \
@@ -203,12 +434,125 @@ CHARACTER(isxdigit)
   CASE(name) {                                                                                     \
     type x;                                                                                        \
     memcpy(&x, w->text, sizeof x);                                                                 \
-    see(w, f(x));                                                                                  \
+    see(w, (uint64_t)f(x));                                                                                  \
   }
 ORDER(htonl, uint32_t)
 ORDER(ntohl, uint32_t)
 ORDER(htons, uint16_t)
 ORDER(ntohs, uint16_t)
+ORDER(ffs, int)
+ORDER(ffsl, long)
+ORDER(ffsll, long long)
+
+/* ---- Wide characters */
+static wchar_t *wide(struct world *w, unsigned k) {
+  static _Alignas(16) wchar_t texts[4][TEXT + 1];
+  const char *from = string_at(w, k);
+  size_t i = 0;
+  for (; from[i]; i++)
+    texts[k % 4][i] = choose(w, 9, 4) ? (uint8_t)from[i] : from[i] * 257;
+  texts[k % 4][i] = 0;
+  return texts[k % 4];
+}
+static void see_wide(struct world *w, const wchar_t *start, const wchar_t *found) {
+  see(w, found ? (uint64_t)(found - start) : UINT64_MAX);
+}
+#define WIDE                                                                                       \
+  wchar_t *a = wide(w, 0), *b = wide(w, 1);                                                        \
+  size_t n = wcslen(a) < wcslen(b) ? wcslen(a) : wcslen(b);                                        \
+  n = choose(w, 2, 4) ? choose(w, 2, 64) % (n + 1) : n;                                            \
+  const wchar_t c = choose(w, 3, 2) ? a[n] : letter(w, 3);                                         \
+  wchar_t *out = (wchar_t *)buffer(w);                                                             \
+  (void)n, (void)c, (void)b, (void)out
+CASE(wcslen) { WIDE; see(w, f(a)); }
+CASE(wcsnlen) { WIDE; see(w, f(a, n)); }
+CASE(wcscmp) { WIDE; see(w, (uint64_t)f(a, b)); }
+CASE(wcsncmp) { WIDE; see(w, (uint64_t)f(a, b, n)); }
+CASE(wmemcmp) { WIDE; see(w, (uint64_t)f(a, b, n)); }
+CASE(wcschr) { WIDE; see_wide(w, a, f(a, c)); }
+CASE(wcsrchr) { WIDE; see_wide(w, a, f(a, c)); }
+CASE(wmemchr) { WIDE; see_wide(w, a, f(a, c, n)); }
+CASE(wcsstr) { WIDE; b[choose(w, 4, 3)] = 0; see_wide(w, a, f(a, b)); }
+CASE(wcscpy) { WIDE; see_pointer(w, f(out, a)); }
+CASE(wcscat) { WIDE; see_pointer(w, f(wcscpy(out, b), a)); }
+CASE(wcsncpy) { WIDE; see_pointer(w, f(out, a, n + choose(w, 4, 9))); }
+CASE(wmemcpy) { WIDE; see_pointer(w, f(out, a, n)); }
+CASE(wmemmove) { WIDE; see_pointer(w, f(out, a, n)); }
+#define WIDE_CHARACTER(name)                                                                       \
+  CASE(name) {                                                                                     \
+    wint_t c;                                                                                      \
+    memcpy(&c, w->text, sizeof c);                                                                 \
+    see(w, f(c));                                                                                  \
+    see(w, f((uint8_t)w->text[0]));                                                                \
+    see(w, f(WEOF));                                                                               \
+  }
+WIDE_CHARACTER(towlower)
+WIDE_CHARACTER(towupper)
+WIDE_CHARACTER(iswalnum)
+WIDE_CHARACTER(iswalpha)
+WIDE_CHARACTER(iswblank)
+WIDE_CHARACTER(iswcntrl)
+WIDE_CHARACTER(iswdigit)
+WIDE_CHARACTER(iswgraph)
+WIDE_CHARACTER(iswlower)
+WIDE_CHARACTER(iswprint)
+WIDE_CHARACTER(iswpunct)
+WIDE_CHARACTER(iswspace)
+WIDE_CHARACTER(iswupper)
+WIDE_CHARACTER(iswxdigit)
+CASE(mbtowc) {
+  TEXTS;
+  wchar_t to = 7;
+  see(w, (uint64_t)f(choose(w, 4, 3) ? &to : NULL, choose(w, 5, 9) ? a : NULL, n));
+  see(w, (uint64_t)to);
+}
+CASE(mbrtowc) {
+  TEXTS;
+  wchar_t to = 7;
+  mbstate_t state = {0};
+  see(w, f(choose(w, 4, 3) ? &to : NULL, a, n, &state));
+  see_errno(w);
+  see(w, (uint64_t)to);
+}
+CASE(mbstowcs) {
+  TEXTS;
+  see(w, f(choose(w, 4, 3) ? (wchar_t *)buffer(w) : NULL, a, choose(w, 5, 60)));
+  see_errno(w);
+}
+static void take_wide(wint_t (*f)(FILE *), struct world *w) {
+  FILE *s = fopen(w->path, "r");
+  fseek(s, choose(w, 12, 150), SEEK_SET);
+  see(w, f(s));
+  see(w, f(s));
+  see_errno(w);
+  see(w, (uint64_t)ftell(s));
+  fclose(s);
+}
+CASE(fgetwc) { take_wide(f, w); }
+CASE(getwc) { take_wide(f, w); }
+CASE(getwchar) {
+  reopen_standard(w);
+  see(w, f());
+  see(w, (uint64_t)ftell(stdin));
+  reopen_standard(w); /* for bytes again */
+}
+#define WIDE_PARSE(name)                                                                           \
+  CASE(name) {                                                                                     \
+    static wchar_t text[200];                                                                      \
+    wchar_t *end = NULL;                                                                           \
+    const char *from = number(w);                                                                  \
+    size_t i = 0;                                                                                  \
+    for (; from[i] && i < 199; i++)                                                                \
+      text[i] = (uint8_t)from[i];                                                                  \
+    text[i] = 0;                                                                                   \
+    see(w, (uint64_t)f(text, choose(w, 9, 4) ? &end : NULL, bases[choose(w, 8, 6)]));              \
+    see_errno(w);                                                                                  \
+    see_wide(w, text, end);                                                                        \
+  }
+WIDE_PARSE(wcstol)
+WIDE_PARSE(wcstoll)
+WIDE_PARSE(wcstoul)
+WIDE_PARSE(wcstoull)
 
 /* ---- Descriptors */
 static int input_fd(struct world *w) { /* sometimes not one at all */
@@ -539,6 +883,159 @@ CASE(syscall) {
   default:
     see_result(w, f(SYS_lseek, 0, 0L, SEEK_CUR));
   }
+}
+
+/* ---- Positions, ends and sizes */
+CASE(write) {
+  int pair[2] = {-1, -1};
+  if (pipe(pair) != 0)
+    return;
+  see(w, (uint64_t)f(pair[choose(w, 12, 4) != 0], w->text, choose(w, 13, TEXT)));
+  see_errno(w);
+  close(pair[1]);
+  see(w, (uint64_t)read(pair[0], buffer(w), 99));
+  close(pair[0]);
+}
+CASE(recvfrom) {
+  int pair[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+    return;
+  if (write(pair[0], w->text, choose(w, 12, TEXT)) >= 0)
+    see(w, (uint64_t)f(pair[1], buffer(w), choose(w, 13, 99), MSG_DONTWAIT, NULL, NULL));
+  see_errno(w);
+  close(pair[0]);
+  close(pair[1]);
+}
+CASE(recvmsg) {
+  int pair[2] = {-1, -1};
+  struct iovec parts[2] = {{buffer(w), choose(w, 13, 20)}, {buffer(w) + 50, choose(w, 14, 20)}};
+  struct msghdr message = {0};
+  message.msg_iov = parts;
+  message.msg_iovlen = choose(w, 11, 3);
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+    return;
+  if (write(pair[0], w->text, choose(w, 12, TEXT)) >= 0)
+    see(w, (uint64_t)f(pair[1], &message, MSG_DONTWAIT));
+  see_errno(w);
+  close(pair[0]);
+  close(pair[1]);
+}
+static void see_descriptor(struct world *w, int fd) {
+  see(w, fd >= 0);
+  see_errno(w);
+  if (fd > 2)
+    close(fd);
+}
+CASE(accept) { see_descriptor(w, f(choose(w, 12, 2) ? -1 : 1, NULL, NULL)); }
+CASE(accept4) { see_descriptor(w, f(choose(w, 12, 2) ? -1 : 1, NULL, NULL, SOCK_CLOEXEC)); }
+static void see_copy(struct world *w, int fd, int copy) {
+  see(w, copy >= 0);
+  see_errno(w);
+  see(w, (uint64_t)read(copy, buffer(w), 9));
+  see(w, (uint64_t)lseek(fd, 0, SEEK_CUR));
+  if (copy >= 0)
+    close(copy);
+  close(fd);
+}
+CASE(dup) {
+  int fd = input_fd(w);
+  see_copy(w, fd, f(fd));
+}
+CASE(dup2) {
+  int fd = input_fd(w);
+  see_copy(w, fd, f(fd, choose(w, 12, 4) ? 90 : -1));
+}
+CASE(dup3) {
+  int fd = input_fd(w);
+  see_copy(w, fd, f(fd, choose(w, 12, 4) ? 90 : fd, choose(w, 13, 2) ? O_CLOEXEC : 0));
+}
+static void seek(__typeof__(&lseek) f, struct world *w) {
+  int fd = input_fd(w);
+  for (unsigned i = 0; i < 3; i++)
+    see(w, (uint64_t)f(fd, (off_t)choose(w, 12 + i, 90) - 20, (int)choose(w, 13 + i, 4)));
+  see_errno(w);
+  see(w, (uint64_t)read(fd, buffer(w), 30));
+  close(fd);
+}
+CASE(lseek) { seek(f, w); }
+CASE(lseek64) { seek((__typeof__(&lseek))f, w); }
+static void see_facts(struct world *w, int result, const struct stat *facts) {
+  see(w, (uint64_t)result);
+  see_errno(w);
+  if (result == 0) {
+    see(w, (uint64_t)facts->st_size);
+    see(w, facts->st_ino);
+    see(w, facts->st_mode);
+  }
+}
+typedef int stat_path(const char *, struct stat *);
+static void see_stat(struct world *w, stat_path *f) {
+  struct stat facts;
+  see_facts(w, f(some_path(w), &facts), &facts);
+}
+CASE(stat) { see_stat(w, (stat_path *)f); }
+CASE(lstat) { see_stat(w, (stat_path *)f); }
+CASE(stat64) { see_stat(w, (stat_path *)f); }
+CASE(lstat64) { see_stat(w, (stat_path *)f); }
+typedef int stat_fd(int, struct stat *);
+static void see_fstat(struct world *w, stat_fd *f) {
+  struct stat facts;
+  int fd = input_fd(w);
+  see_facts(w, f(choose(w, 12, 5) ? fd : -1, &facts), &facts);
+  close(fd);
+}
+CASE(fstat) { see_fstat(w, (stat_fd *)f); }
+CASE(fstat64) { see_fstat(w, (stat_fd *)f); }
+typedef int stat_at(int, const char *, struct stat *, int);
+static void see_fstatat(struct world *w, stat_at *f) {
+  struct stat facts;
+  see_facts(w, f(choose(w, 13, 2) ? AT_FDCWD : -5, some_path(w), &facts, 0), &facts);
+}
+CASE(fstatat) { see_fstatat(w, (stat_at *)f); }
+CASE(fstatat64) { see_fstatat(w, (stat_at *)f); }
+static void seek_stream(int (*f)(FILE *, long, int), struct world *w) {
+  FILE *s = input_stream(w);
+  for (unsigned i = 0; i < 3; i++) {
+    see(w, (uint64_t)f(s, (long)choose(w, 12 + i, 90) - 20, (int)choose(w, 13 + i, 4)));
+    see(w, (uint64_t)fread(buffer(w), 1, 9, s));
+  }
+  see_stream(w, s);
+}
+CASE(fseek) { seek_stream(f, w); }
+CASE(fseeko) { seek_stream(f, w); }
+CASE(fseeko64) { seek_stream(f, w); }
+CASE(rewind) {
+  FILE *s = input_stream(w);
+  see(w, (uint64_t)getc(s));
+  f(s);
+  see(w, (uint64_t)getc(s));
+  see_stream(w, s);
+}
+static void tell_stream(long (*f)(FILE *), struct world *w) {
+  FILE *s = input_stream(w);
+  see(w, (uint64_t)f(s));
+  see(w, (uint64_t)getc(s));
+  see(w, (uint64_t)f(s));
+  see_stream(w, s);
+}
+CASE(ftell) { tell_stream(f, w); }
+CASE(ftello) { tell_stream(f, w); }
+CASE(ftello64) { tell_stream(f, w); }
+static void end_of_stream(int (*f)(FILE *), struct world *w) {
+  FILE *s = input_stream(w);
+  see(w, f(s) != 0);
+  see(w, (uint64_t)fread(buffer(w), 1, choose(w, 14, 2) ? 900 : 9, s));
+  see(w, f(s) != 0);
+  see_stream(w, s);
+}
+CASE(feof) { end_of_stream(f, w); }
+CASE(feof_unlocked) { end_of_stream(f, w); }
+CASE(clearerr) {
+  FILE *s = input_stream(w);
+  see(w, (uint64_t)fread(buffer(w), 1, 900, s));
+  f(s);
+  see(w, feof(s) != 0);
+  see_stream(w, s);
 }
 
 typedef void call(void (*)(void), struct world *);

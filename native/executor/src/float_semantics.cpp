@@ -1,0 +1,515 @@
+#include "float_semantics.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <math.h>
+
+namespace sf {
+namespace {
+
+// ---- Bits and values. Half has no type of its own: it is computed in single
+// and rounded, which gives the same for each operation that is not fused.
+
+long double halfValue(uint16_t bits) {
+  int exponent = bits >> 10 & 0x1f;
+  long double fraction = bits & 0x3ff;
+  long double value = exponent == 0 ? std::ldexp(fraction, -24)
+                      : exponent != 0x1f
+                          ? std::ldexp(fraction + 1024, exponent - 25)
+                          : (fraction != 0 ? std::numeric_limits<long double>::quiet_NaN()
+                                           : std::numeric_limits<long double>::infinity());
+  return bits >> 15 ? -value : value;
+}
+
+/// Round once, to nearest, ties to even.
+template <typename T> uint16_t halfBits(T value) {
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  T magnitude = std::fabs(value);
+  if (std::isnan(value))
+    return sign | 0x7e00;
+  if (magnitude == 0)
+    return sign;
+  int exponent = 0;
+  if (!std::isinf(value))
+    std::frexp(magnitude, &exponent);
+  if (std::isinf(value) || exponent > 17)
+    return sign | 0x7c00;
+  int quantum = exponent - 11 < -24 ? -24 : exponent - 11;
+  // Subnormal numbers continue into the normal ones: adding carries over.
+  uint32_t units = uint32_t(std::nearbyint(std::ldexp(magnitude, -quantum)));
+  uint32_t bits = units + (uint32_t(quantum + 24) << 10);
+  return sign | uint16_t(bits > 0x7c00 ? 0x7c00 : bits);
+}
+
+struct Half {};
+
+template <typename T> struct Carrier {
+  using Type = T;
+};
+template <> struct Carrier<Half> {
+  using Type = float;
+};
+
+template <typename T> typename Carrier<T>::Type load(Number bits) {
+  typename Carrier<T>::Type value{};
+  if constexpr (std::is_same_v<T, Half>) {
+    value = float(halfValue(uint16_t(bits.low)));
+  } else if constexpr (std::is_same_v<T, long double>) {
+    std::memcpy(&value, &bits.low, 8);
+    std::memcpy(reinterpret_cast<char *>(&value) + 8, &bits.high, 2);
+  } else {
+    std::memcpy(&value, &bits.low, sizeof value);
+  }
+  return value;
+}
+
+template <typename T, typename From> Number store(From from) {
+  Number bits;
+  if constexpr (std::is_same_v<T, Half>) {
+    bits.low = halfBits(from);
+  } else {
+    T value = T(from);
+    std::memcpy(&bits.low, &value, std::is_same_v<T, long double> ? 8 : sizeof value);
+    if constexpr (std::is_same_v<T, long double>)
+      std::memcpy(&bits.high, reinterpret_cast<const char *>(&value) + 8, 2);
+  }
+  return bits;
+}
+
+/// Call `f.template operator()<T>()` with the type of a format.
+template <typename F> decltype(auto) withFormat(unsigned format, F &&f) {
+  switch (format) {
+  case SF_HALF:
+    return f.template operator()<Half>();
+  case SF_SINGLE:
+    return f.template operator()<float>();
+  case SF_DOUBLE:
+    return f.template operator()<double>();
+  default:
+    return f.template operator()<long double>();
+  }
+}
+
+Number numberFrom(const FourValues &values, unsigned format, unsigned index) {
+  if (format == SF_X87)
+    return {values[2 * index], uint16_t(values[2 * index + 1])};
+  return {values[index], 0};
+}
+
+uint64_t partOf(Number number, uint16_t aux) {
+  return SF_FLOAT_HIGH(aux) ? number.high : number.low;
+}
+
+// ---- Functions
+
+template <typename T> T smaller(T x, T y) { return std::isnan(x) ? y : y < x ? y : x; }
+template <typename T> T larger(T x, T y) { return std::isnan(x) ? y : y > x ? y : x; }
+
+/// Minimum (sign 1) and maximum (sign -1) of IEEE 754-2019.
+template <typename T> T extreme(T x, T y, bool least) {
+  if (std::isnan(x) || std::isnan(y))
+    return x + y;
+  if (x == y)
+    return std::signbit(x) == least ? x : y;
+  return (x < y) == least ? x : y;
+}
+
+float tenTo(float x) { return ::exp10f(x); }
+double tenTo(double x) { return ::exp10(x); }
+long double tenTo(long double x) { return ::exp10l(x); }
+
+template <typename T> T ofOne(unsigned function, T x) {
+  int ignored = 0;
+  T whole = 0;
+  switch (function) {
+  case SF_FN_SQRT:
+    return std::sqrt(x);
+  case SF_FN_FLOOR:
+    return std::floor(x);
+  case SF_FN_CEIL:
+    return std::ceil(x);
+  case SF_FN_TRUNC:
+    return std::trunc(x);
+  case SF_FN_RINT:
+    return std::rint(x);
+  case SF_FN_ROUND:
+    return std::round(x);
+  case SF_FN_SIN:
+    return std::sin(x);
+  case SF_FN_COS:
+    return std::cos(x);
+  case SF_FN_TAN:
+    return std::tan(x);
+  case SF_FN_ASIN:
+    return std::asin(x);
+  case SF_FN_ACOS:
+    return std::acos(x);
+  case SF_FN_ATAN:
+    return std::atan(x);
+  case SF_FN_SINH:
+    return std::sinh(x);
+  case SF_FN_COSH:
+    return std::cosh(x);
+  case SF_FN_TANH:
+    return std::tanh(x);
+  case SF_FN_ASINH:
+    return std::asinh(x);
+  case SF_FN_ACOSH:
+    return std::acosh(x);
+  case SF_FN_ATANH:
+    return std::atanh(x);
+  case SF_FN_EXP:
+    return std::exp(x);
+  case SF_FN_EXP2:
+    return std::exp2(x);
+  case SF_FN_EXP10:
+    return tenTo(x);
+  case SF_FN_EXPM1:
+    return std::expm1(x);
+  case SF_FN_LOG:
+    return std::log(x);
+  case SF_FN_LOG2:
+    return std::log2(x);
+  case SF_FN_LOG10:
+    return std::log10(x);
+  case SF_FN_LOG1P:
+    return std::log1p(x);
+  case SF_FN_LOGB:
+    return std::logb(x);
+  case SF_FN_CBRT:
+    return std::cbrt(x);
+  case SF_FN_ERF:
+    return std::erf(x);
+  case SF_FN_ERFC:
+    return std::erfc(x);
+  case SF_FN_TGAMMA:
+    return std::tgamma(x);
+  case SF_FN_LGAMMA:
+    return std::lgamma(x);
+  case SF_FN_FRACTION:
+    return std::modf(x, &whole);
+  default: // SF_FN_FREXP
+    return std::frexp(x, &ignored);
+  }
+}
+
+template <typename T> T ofTwo(unsigned function, T x, T y) {
+  switch (function) {
+  case SF_FN_ADD:
+    return x + y;
+  case SF_FN_SUB:
+    return x - y;
+  case SF_FN_MUL:
+    return x * y;
+  case SF_FN_DIV:
+    return x / y;
+  case SF_FN_REM:
+    return std::fmod(x, y);
+  case SF_FN_MIN:
+    return smaller(x, y);
+  case SF_FN_MAX:
+    return larger(x, y);
+  case SF_FN_MINIMUM:
+    return extreme(x, y, true);
+  case SF_FN_MAXIMUM:
+    return extreme(x, y, false);
+  case SF_FN_POW:
+    return std::pow(x, y);
+  case SF_FN_ATAN2:
+    return std::atan2(x, y);
+  case SF_FN_HYPOT:
+    return std::hypot(x, y);
+  case SF_FN_FDIM:
+    return std::fdim(x, y);
+  case SF_FN_NEXTAFTER:
+    return std::nextafter(x, y);
+  default: // SF_FN_REMAINDER
+    return std::remainder(x, y);
+  }
+}
+
+template <typename T> bool compared(unsigned function, T x, T y) {
+  switch (function) {
+  case SF_FN_EQ:
+    return x == y;
+  case SF_FN_LT:
+    return x < y;
+  case SF_FN_LE:
+    return x <= y;
+  case SF_FN_NE:
+    return x < y || x > y;
+  default: // SF_FN_UNO
+    return std::isnan(x) || std::isnan(y);
+  }
+}
+
+/// LLVM's FPClassTest: one bit for each class, from signalling NaNs upwards.
+template <typename T> unsigned classOf(Number bits) {
+  auto x = load<T>(bits);
+  constexpr unsigned format = std::is_same_v<T, Half>     ? SF_HALF
+                              : std::is_same_v<T, float>  ? SF_SINGLE
+                              : std::is_same_v<T, double> ? SF_DOUBLE
+                                                          : SF_X87;
+  if (std::isnan(x)) {
+    constexpr unsigned quiet = format == SF_HALF     ? 9
+                               : format == SF_SINGLE ? 22
+                               : format == SF_DOUBLE ? 51
+                                                     : 62;
+    return bits.low >> quiet & 1 ? 2 : 1;
+  }
+  bool negative = std::signbit(x);
+  if (std::isinf(x))
+    return negative ? 1u << 2 : 1u << 9;
+  if (x == 0)
+    return negative ? 1u << 5 : 1u << 6;
+  // Half's subnormal numbers are normal in single.
+  bool normal = format == SF_HALF ? (bits.low & 0x7c00) != 0 : std::isnormal(x);
+  if (normal)
+    return negative ? 1u << 3 : 1u << 8;
+  return negative ? 1u << 4 : 1u << 7;
+}
+
+// ---- Conversions to integers
+
+/// What x86 gives for a number that does not fit: only the highest bit.
+template <typename T> uint64_t hardwareInteger(T x, unsigned bits) {
+  const long double bound = std::ldexp(1.0L, int(bits) - 1);
+  long double exact = x;
+  if (!(exact >= -bound && exact < bound))
+    return uint64_t(1) << (bits - 1);
+  return uint64_t(int64_t(exact));
+}
+
+template <typename T> uint64_t toSigned(T x, unsigned bits) {
+  T whole = std::trunc(x);
+  return hardwareInteger(whole, bits <= 32 ? 32 : 64);
+}
+
+/// As compiled code does it: narrow ones through a wider signed integer.
+template <typename T> uint64_t toUnsigned(T x, unsigned bits) {
+  if (bits < 64)
+    return toSigned(x, bits < 32 ? 32 : 64);
+  uint64_t low = toSigned(x, 64);
+  uint64_t high = toSigned(T(x - T(9223372036854775808.0L)), 64);
+  return low | (high & uint64_t(int64_t(low) >> 63));
+}
+
+template <typename T> uint64_t saturated(T x, unsigned bits, bool isSigned) {
+  if (std::isnan(x))
+    return 0;
+  long double whole = std::trunc(static_cast<long double>(x));
+  long double least = isSigned ? -std::ldexp(1.0L, int(bits) - 1) : 0;
+  long double above = std::ldexp(1.0L, int(bits) - (isSigned ? 1 : 0));
+  if (whole < least)
+    return isSigned ? uint64_t(1) << (bits - 1) : 0;
+  if (whole >= above)
+    return isSigned ? (uint64_t(1) << (bits - 1)) - 1 : ~uint64_t(0);
+  return isSigned ? uint64_t(int64_t(whole)) : uint64_t(whole);
+}
+
+template <typename T> uint64_t toInteger(unsigned function, T x, unsigned bits) {
+  int exponent = 0;
+  switch (function) {
+  case SF_FN_TO_SINT:
+    return toSigned(x, bits);
+  case SF_FN_TO_UINT:
+    return toUnsigned(x, bits);
+  case SF_FN_TO_SINT_SAT:
+    return saturated(x, bits, true);
+  case SF_FN_TO_UINT_SAT:
+    return saturated(x, bits, false);
+  case SF_FN_LRINT:
+    return hardwareInteger(T(std::rint(x)), bits);
+  case SF_FN_LROUND:
+    return hardwareInteger(T(std::round(x)), bits);
+  default: // SF_FN_EXPONENT
+    std::frexp(x, &exponent);
+    return uint64_t(int64_t(exponent));
+  }
+}
+
+template <typename T> uint64_t compute(const sf_row &row, const FourValues &values) {
+  using C = typename Carrier<T>::Type;
+  const unsigned function = SF_FLOAT_FUNCTION(row.aux), format = SF_FLOAT_FROM(row.aux);
+  const Number first = numberFrom(values, format, 0), second = numberFrom(values, format, 1);
+  const uint64_t mask = row.bits == 64 ? ~uint64_t(0) : (uint64_t(1) << row.bits) - 1;
+  C x = load<T>(first);
+  if (function >= SF_FN_TO_SINT)
+    return toInteger(function, x, row.bits) & mask;
+  if (function == SF_FN_CLASS)
+    return (classOf<T>(first) & values[format == SF_X87 ? 2 : 1]) != 0;
+  if (function >= SF_FN_EQ && function <= SF_FN_UNO)
+    return compared(function, x, C(load<T>(second)));
+  if (function == SF_FN_CONVERT)
+    return withFormat(SF_FLOAT_TO(row.aux),
+                      [&]<typename To>() { return partOf(store<To>(x), row.aux); });
+  if (function == SF_FN_FMA)
+    return partOf(store<T>(std::fma(x, C(load<T>(second)), C(load<T>({values[2], 0})))), row.aux);
+  if (function == SF_FN_LDEXP) {
+    int by = int(uint32_t(values[format == SF_X87 ? 2 : 1]));
+    return partOf(store<T>(C(std::ldexp(x, by))), row.aux);
+  }
+  C result =
+      floatArity(function) == 2 ? ofTwo<C>(function, x, load<T>(second)) : ofOne<C>(function, x);
+  return partOf(store<T>(result), row.aux);
+}
+
+uint64_t fromInteger(const sf_row &row, uint64_t value) {
+  bool isSigned = SF_FLOAT_FUNCTION(row.aux) == SF_FN_FROM_SINT;
+  return withFormat(SF_FLOAT_TO(row.aux), [&]<typename To>() {
+    if constexpr (std::is_same_v<To, Half>) {
+      long double exact =
+          isSigned ? static_cast<long double>(int64_t(value)) : static_cast<long double>(value);
+      return partOf(store<To>(exact), row.aux);
+    } else {
+      return partOf(isSigned ? store<To>(To(int64_t(value))) : store<To>(To(value)), row.aux);
+    }
+  });
+}
+
+uint64_t parse(const sf_row &row, const FourValues &values) {
+  std::string text = textOf(row, values);
+  char *end = nullptr;
+  const unsigned format = SF_FLOAT_TO(row.aux);
+  Number number = format == SF_SINGLE   ? store<float>(std::strtof(text.c_str(), &end))
+                  : format == SF_DOUBLE ? store<double>(std::strtod(text.c_str(), &end))
+                                        : store<long double>(std::strtold(text.c_str(), &end));
+  if (SF_FLOAT_FUNCTION(row.aux) == SF_TEXT_LENGTH)
+    return uint64_t(end - text.c_str());
+  return partOf(number, row.aux);
+}
+
+} // namespace
+
+unsigned floatArity(unsigned function) {
+  switch (function) {
+  case SF_FN_FMA:
+    return 3;
+  case SF_FN_ADD:
+  case SF_FN_SUB:
+  case SF_FN_MUL:
+  case SF_FN_DIV:
+  case SF_FN_REM:
+  case SF_FN_MIN:
+  case SF_FN_MAX:
+  case SF_FN_MINIMUM:
+  case SF_FN_MAXIMUM:
+  case SF_FN_LDEXP:
+  case SF_FN_EQ:
+  case SF_FN_LT:
+  case SF_FN_LE:
+  case SF_FN_NE:
+  case SF_FN_UNO:
+  case SF_FN_CLASS:
+    return 2;
+  default:
+    if (function >= SF_FN_POW && function <= SF_FN_REMAINDER)
+      return 2;
+    bool known = (function >= SF_FN_SQRT && function <= SF_FN_ROUND) ||
+                 (function >= SF_FN_SIN && function <= SF_FN_LGAMMA) || function == SF_FN_FREXP ||
+                 function == SF_FN_FRACTION ||
+                 (function >= SF_FN_FROM_SINT && function <= SF_FN_EXPONENT);
+    return known ? 1 : 0;
+  }
+}
+
+bool givesNumber(unsigned function) {
+  return function < SF_FN_EQ || (function >= SF_FN_FROM_SINT && function <= SF_FN_CONVERT);
+}
+
+unsigned floatOperandWidth(uint16_t aux, unsigned i) {
+  const unsigned function = SF_FLOAT_FUNCTION(aux), format = SF_FLOAT_FROM(aux);
+  const unsigned arity = floatArity(function);
+  if (takesInteger(function))
+    return i == 0 ? 64 : 0;
+  if (format == SF_X87 && arity == 3)
+    return 0;
+  const unsigned parts = format == SF_X87 ? 2 : 1;
+  bool integerSecond = function == SF_FN_LDEXP || function == SF_FN_CLASS;
+  if (integerSecond && i >= parts)
+    return i == parts ? 32 : 0;
+  if (i >= arity * parts)
+    return 0;
+  return parts == 1 ? widthOfFormat(format) : i % 2 ? 16 : 64;
+}
+
+static unsigned partWidth(uint16_t aux) {
+  if (SF_FLOAT_TO(aux) == SF_X87)
+    return SF_FLOAT_HIGH(aux) ? 16 : 64;
+  return SF_FLOAT_HIGH(aux) ? 0 : widthOfFormat(SF_FLOAT_TO(aux));
+}
+
+bool floatWidthFits(uint16_t aux, unsigned bits) {
+  const unsigned function = SF_FLOAT_FUNCTION(aux);
+  if (floatOperandWidth(aux, 0) == 0)
+    return false;
+  if (givesNumber(function)) {
+    bool converts = takesInteger(function) || function == SF_FN_CONVERT;
+    return bits == partWidth(aux) && (converts || SF_FLOAT_FROM(aux) == SF_FLOAT_TO(aux));
+  }
+  return function >= SF_FN_TO_SINT ? bits >= 1 && bits <= 64 : bits == 1;
+}
+
+bool textWidthFits(uint16_t aux, unsigned bits) {
+  if (SF_FLOAT_FUNCTION(aux) == SF_TEXT_LENGTH)
+    return bits == 64;
+  return SF_FLOAT_FUNCTION(aux) == SF_TEXT_NUMBER && SF_FLOAT_TO(aux) != SF_HALF &&
+         bits == partWidth(aux);
+}
+
+uint64_t applyFloat(const sf_row &row, const FourValues &values) {
+  if (row.op == SF_OP_TEXT)
+    return parse(row, values);
+  if (takesInteger(SF_FLOAT_FUNCTION(row.aux)))
+    return fromInteger(row, values[0]);
+  return withFormat(SF_FLOAT_FROM(row.aux), [&]<typename T>() { return compute<T>(row, values); });
+}
+
+std::string textOf(const sf_row &row, const FourValues &values) {
+  std::string text;
+  for (unsigned i = 0; i < 4 && operandOf(row, i); ++i)
+    for (unsigned byte = 0; byte < 8; ++byte)
+      text += char(values[i] >> (8 * byte));
+  return text;
+}
+
+long double valueOf(Number number, unsigned format) {
+  return withFormat(format,
+                    [&]<typename T>() { return static_cast<long double>(load<T>(number)); });
+}
+
+Number numberOf(long double value, unsigned format) {
+  return withFormat(format, [&]<typename T>() { return store<T>(value); });
+}
+
+__int128 positionOf(Number number, unsigned format) {
+  const unsigned width = widthOfFormat(format);
+  bool negative = false;
+  __int128 magnitude = 0;
+  if (format == SF_X87) { // without the integer bit, which the exponent implies
+    negative = number.high >> 15;
+    magnitude = __int128(number.high & 0x7fff) << 63 | (number.low & (~uint64_t(0) >> 1));
+  } else {
+    negative = number.low >> (width - 1) & 1;
+    magnitude = number.low & ((uint64_t(1) << (width - 1)) - 1);
+  }
+  return negative ? -1 - magnitude : magnitude;
+}
+
+Number numberAt(__int128 position, unsigned format) {
+  bool negative = position < 0;
+  unsigned __int128 magnitude = static_cast<unsigned __int128>(negative ? -1 - position : position);
+  if (format != SF_X87) {
+    const unsigned width = widthOfFormat(format);
+    uint64_t sign = uint64_t(1) << (width - 1);
+    return {(uint64_t(magnitude) & (sign - 1)) | (negative ? sign : 0), 0};
+  }
+  uint16_t exponent = uint16_t(magnitude >> 63) & 0x7fff;
+  uint64_t integerBit = exponent ? uint64_t(1) << 63 : 0;
+  return {(uint64_t(magnitude) & (~uint64_t(0) >> 1)) | integerBit,
+          uint16_t(exponent | (negative ? 0x8000 : 0))};
+}
+
+} // namespace sf

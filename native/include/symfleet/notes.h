@@ -1,0 +1,30 @@
+/* What an instrumented object file says about itself: the section
+ * `symfleet_notes` of the program that it is linked into.
+ *
+ * The section holds lines of text, those of one object file after those of
+ * another, each ended by a newline, fields divided by one tab:
+ *
+ *   module  SOURCE  LLVM  EDGES  LOST
+ *   lost    COUNT   WHAT  FILE  LINE  FUNCTION
+ *
+ * A `module` line opens what one object file says. SOURCE is its source file
+ * relative to the root of the project where possible, LLVM the version of the
+ * pass, EDGES the number of its edge counters, LOST how many instructions the
+ * pass could not model. As many of them as the COUNTs of its `lost` lines add up
+ * to share a place: WHAT is the instruction or the intrinsic (`asm` for inline
+ * assembly), FILE and LINE (0: unknown) are where it was written, FUNCTION is
+ * the mangled name of the function that holds it.
+ *
+ * What is lost costs labels only: the program does what it did, the operands
+ * count as concrete, and sf_header.unmodelled counts how often one of them was
+ * met with a symbolic operand. A tab, newline or zero byte within a field is
+ * written as a question mark.
+ */
+#ifndef SYMFLEET_NOTES_H
+#define SYMFLEET_NOTES_H
+
+#define SF_NOTES_SECTION "symfleet_notes"
+#define SF_NOTES_MODULE "module"
+#define SF_NOTES_LOST "lost"
+
+#endif

@@ -1,0 +1,388 @@
+// Models of what std::istream reads, for libstdc++.
+//
+// Its members live in a shared object that is not instrumented. The real one does
+// the work; what it took is found in the buffer of the stream, or in the input's
+// file behind std::cin as long as that shares the buffer of stdin. The layouts are
+// those of the ABI that libstdc++ has kept since GCC 5.
+#include "input.h"
+#include "model.h"
+#include "source.h"
+
+#include <limits.h>
+#include <string.h>
+
+using namespace sf;
+
+extern "C" {
+extern const uint64_t
+    SyncFilebufTable[] asm("_ZTVN9__gnu_cxx18stdio_sync_filebufIcSt11char_traitsIcEEE")
+        __attribute__((weak));
+extern const uint64_t
+    StringbufTable[] asm("_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE")
+        __attribute__((weak));
+// The class behind a std::cin that has a buffer of its own is not exported, but it
+// inherits this.
+int filebufUnderflow(void *) asm("_ZNSt13basic_filebufIcSt11char_traitsIcEE9underflowEv")
+    __attribute__((weak));
+}
+
+namespace {
+
+template <typename T> T &field(void *Object, uint64_t Offset) {
+  return *(T *)((char *)Object + Offset);
+}
+
+enum StreamFlags : int {
+  Decimal = 1 << 1,
+  Hexadecimal = 1 << 3,
+  Octal = 1 << 6,
+  SkipsSpace = 1 << 12
+};
+
+// A std::istream before it is read from.
+class StreamText {
+public:
+  explicit StreamText(void *Stream) {
+    if (!G.recording)
+      return;
+    KeepErrno Keep;
+    const int64_t Base = (*(int64_t **)Stream)[-3]; // of std::ios in it
+    void *Ios = (char *)Stream + Base;
+    flags = field<int>(Ios, 24);
+    void *Buffer = field<void *>(Ios, 232);
+    if (field<int>(Ios, 32) == 0 && Buffer)
+      find(Buffer);
+  }
+
+  bool isKnown() const { return memory || file; }
+
+  Source source(uint8_t *Room) const {
+    return file ? Source::file(fileno(file), (uint64_t)offset, Room) : Source::memory(memory, size);
+  }
+
+  NumberForm form(NumberRange Range) const {
+    const int Base = flags & (Decimal | Hexadecimal | Octal);
+    NumberForm Form;
+    Form.base = Base == Decimal ? 10 : Base == Hexadecimal ? 16 : Base == Octal ? 8 : 0;
+    Form.range = Range;
+    Form.skipsSpace = flags & SkipsSpace;
+    return Form;
+  }
+
+  bool skipsSpace() const { return flags & SkipsSpace; }
+
+  // What the program has read now counts as delivered.
+  void noteRead(const Source &From) const {
+    if (!file)
+      return;
+    __atomic_fetch_add(&G.header->symbolic_bytes, From.size() ? 1 : 0, __ATOMIC_RELAXED);
+    uint8_t Byte;
+    if (feof(file) && From.size() < Source::FileBytesMax)
+      sf::deliver(&Byte, (uint64_t)offset + From.size(), 0, 1);
+  }
+
+private:
+  void find(void *Buffer) {
+    const uint64_t *Table = field<const uint64_t *>(Buffer, 0) - 2;
+    const uint64_t Underflow = Table[2 + 9];
+    const bool IsFile = Underflow == (uint64_t)filebufUnderflow;
+    if (Table == SyncFilebufTable) {
+      FILE *Stream = field<FILE *>(Buffer, 64);
+      constexpr int InBackup = 0x100;
+      if (isInputStream(Stream) && !(Stream->_flags & InBackup) && (offset = ftello(Stream)) >= 0)
+        file = Stream;
+      return;
+    }
+    // An empty buffer is filled as the real function would do at once; where
+    // that could fail, it is left alone.
+    if (field<char *>(Buffer, 16) == field<char *>(Buffer, 24)) {
+      FILE *Behind = IsFile ? field<FILE *>(Buffer, 104) : nullptr;
+      if (Behind ? !isInputFd(fileno(Behind)) : Table != StringbufTable)
+        return;
+      ((int (*)(void *))Underflow)(Buffer);
+    }
+    memory = field<const uint8_t *>(Buffer, 16);
+    size = (uint64_t)(field<const uint8_t *>(Buffer, 24) - memory);
+  }
+
+  const uint8_t *memory = nullptr;
+  uint64_t size = 0;
+  FILE *file = nullptr;
+  off_t offset = -1;
+  int flags = 0;
+};
+
+// ---- Numbers
+
+struct Variable {
+  void *at;
+  unsigned bits;
+  bool isSigned;
+};
+
+void numberRead(const ModelCall &Call, const StreamText &Before, const Variable &To) {
+  KeepErrno Keep;
+  uint8_t Room[Source::FileBytesMax];
+  clearLabels((uint64_t)To.at, To.bits / 8);
+  if (!Before.isKnown())
+    return;
+  const Source From = Before.source(Room);
+  Before.noteRead(From);
+  TableLock Lock;
+  if (!Lock)
+    return;
+  NumberForm Form = Before.form(To.isSigned ? NumberRange::Signed : NumberRange::Unsigned);
+  const Text Here = From.from(0, TextBytesMax + 1);
+  ParsedNumber Number;
+  if (!parseNumber(Here, Form, Call.at(0), Number))
+    return;
+  Operand Wide = Number.value;
+  suggestTexts(Here, Form, To.bits, Number);
+  recordGoal(Number.negative, Call.at(1));
+  recordBranch(Number.isNumber, Call.at(2));
+  recordBranch(Number.over, Call.at(3));
+  if (To.bits < 64) { // what does not fit is an error
+    Operand Magnitude = ite(Number.negative, 64, binary(SF_OP_SUB, 64, constant(0), Wide), Wide);
+    Operand Fits =
+        To.isSigned ? compare(SF_OP_EQ, 64, Wide, sext(extract(Wide, 64, 0, To.bits), To.bits, 64))
+                    : compare(SF_OP_ULE, 64, Magnitude, constant(maskOf(To.bits)));
+    recordBranch(Fits, Call.at(4));
+  }
+  recordEnd(Number, Call.at(5));
+  uint64_t Stored = 0;
+  readMemory(&Stored, (uint64_t)To.at, To.bits / 8);
+  storeLabel((uint64_t)To.at, To.bits / 8, live(Number.value.label, Stored));
+}
+
+// ---- Characters
+
+void characterRead(const ModelCall &Call, const StreamText &Before, bool Skips, void *To,
+                   Operand *Out) {
+  KeepErrno Keep;
+  uint8_t Room[Source::FileBytesMax];
+  if (To)
+    clearLabels((uint64_t)To, 1);
+  if (!Before.isKnown())
+    return;
+  const Source From = Before.source(Room);
+  Before.noteRead(From);
+  TableLock Lock;
+  Place At = Call.at(0);
+  const uint64_t I = Lock && Skips ? skipSpace(From, 0, At) : 0;
+  if (!Lock || !From.isKnown(I))
+    return;
+  Operand Byte = From.operand(I);
+  if (To)
+    storeLabel((uint64_t)To, 1, live(Byte.label, *(uint8_t *)To));
+  if (Out)
+    *Out = Byte;
+}
+
+// ---- Words and lines
+
+// Where a word or line ends.
+struct Ending {
+  bool atSpace;
+  uint8_t delimiter;
+};
+
+uint64_t endsWord(uint64_t Byte, const void *Context) {
+  auto *E = (const Ending *)Context;
+  return E->atSpace ? isSpaceByte(Byte) : Byte == E->delimiter;
+}
+uint64_t cutsWord(uint64_t Byte, const void *Context) { return endsWord(Byte, Context) ? 0 : Byte; }
+
+// Bytes up to the end of a word from Start, as an expression: another end is one
+// question. Looks some bytes further than the word of this run.
+Operand wordSize(const Source &From, uint64_t Start, uint64_t Count, const Ending &E, Place &At) {
+  constexpr uint64_t Further = 16;
+  uint64_t Last = Start + Count + Further;
+  while (Last > Start && !From.isKnown(Last))
+    --Last;
+  Operand Size = constant(Last + 1 - Start);
+  if (!From.isKnown(Start) || Count > Last + 1 - Start)
+    return constant(Count);
+  for (uint64_t I = Last + 1; I-- > Start;)
+    Size = ite(memberBit(From.operand(I), endsWord, &E, At), 64, constant(I - Start), Size);
+  return Size;
+}
+
+// Labels the copy at To of a word; the size of it, if Size is asked for.
+void wordRead(const ModelCall &Call, const StreamText &Before, bool Skips, const Ending &E,
+              uint64_t Most, const char *To, uint64_t Count, void *Size) {
+  KeepErrno Keep;
+  uint8_t Room[Source::FileBytesMax];
+  clearLabels((uint64_t)To, Count + 1);
+  if (Size)
+    clearLabels((uint64_t)Size, 8);
+  if (!Before.isKnown())
+    return;
+  const Source From = Before.source(Room);
+  Before.noteRead(From);
+  TableLock Lock;
+  if (!Lock)
+    return;
+  Place At = Call.at(0);
+  const uint64_t Start = Skips ? skipSpace(From, 0, At) : 0;
+  uint64_t I = 0;
+  // Far ends first: they leave room for the words before them.
+  for (uint64_t K = Count < Source::FileBytesMax ? Count : 0; K-- > 0;)
+    if (From.isKnown(Start + K))
+      recordGoal(memberBit(From.operand(Start + K), endsWord, &E, At),
+                 {At.site, (uint16_t)(At.ordinal + K)});
+  for (; I < Count && From.isKnown(Start + I); ++I)
+    recordShape(memberBit(From.operand(Start + I), endsWord, &E, At), At);
+  const bool Whole = I == Count && Count < Most;
+  if (Whole && From.isKnown(Start + I))
+    recordShape(memberBit(From.operand(Start + I), endsWord, &E, At), At);
+  labelWord(From, Start, I, To, cutsWord, &E);
+  if (!Whole) {
+    clearLabels((uint64_t)To + I, 1);
+    return;
+  }
+  Operand Length = wordSize(From, Start, Count, E, At);
+  if (Size && Length.value == Count)
+    storeLabel((uint64_t)Size, 8, Length.label);
+}
+
+struct StringLayout {
+  const char *data;
+  uint64_t size;
+};
+
+void stringRead(const ModelCall &Call, const StreamText &Before, bool Skips, const Ending &E,
+                void *String) {
+  auto *S = (StringLayout *)String;
+  wordRead(Call, Before, Skips, E, UINT64_MAX, S->data, S->size, &S->size);
+}
+
+} // namespace
+
+#define SF_STREAM_REAL(type, name, parameters)                                                     \
+  extern "C" __attribute__((weak)) type real##name parameters asm(#name);
+
+#define SF_STREAM_NUMBER(name, type, is_signed)                                                    \
+  SF_STREAM_REAL(void *, name, (void *, type *))                                                   \
+  SF_MODEL_API void *__sf_model_##name(void *Stream, type *To) {                                   \
+    if (!G.recording)                                                                              \
+      return real##name(Stream, To);                                                               \
+    const StreamText Before(Stream);                                                               \
+    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
+    void *Result = real##name(Stream, To);                                                         \
+    numberRead(Call, Before, {To, 8 * sizeof(type), is_signed});                                   \
+    return Result;                                                                                 \
+  }
+SF_STREAM_NUMBER(_ZNSirsERs, short, true)
+SF_STREAM_NUMBER(_ZNSirsERt, unsigned short, false)
+SF_STREAM_NUMBER(_ZNSirsERi, int, true)
+SF_STREAM_NUMBER(_ZNSirsERj, unsigned, false)
+SF_STREAM_NUMBER(_ZNSirsERl, long, true)
+SF_STREAM_NUMBER(_ZNSirsERm, unsigned long, false)
+SF_STREAM_NUMBER(_ZNSirsERx, long long, true)
+SF_STREAM_NUMBER(_ZNSirsERy, unsigned long long, false)
+SF_STREAM_NUMBER(_ZNSi10_M_extractItEERSiRT_, unsigned short, false)
+SF_STREAM_NUMBER(_ZNSi10_M_extractIjEERSiRT_, unsigned, false)
+SF_STREAM_NUMBER(_ZNSi10_M_extractIlEERSiRT_, long, true)
+SF_STREAM_NUMBER(_ZNSi10_M_extractImEERSiRT_, unsigned long, false)
+SF_STREAM_NUMBER(_ZNSi10_M_extractIxEERSiRT_, long long, true)
+SF_STREAM_NUMBER(_ZNSi10_M_extractIyEERSiRT_, unsigned long long, false)
+
+#define SF_STREAM_CHARACTER(name, skips)                                                           \
+  SF_STREAM_REAL(void *, name, (void *, char *))                                                   \
+  SF_MODEL_API void *__sf_model_##name(void *Stream, char *To) {                                   \
+    if (!G.recording)                                                                              \
+      return real##name(Stream, To);                                                               \
+    const StreamText Before(Stream);                                                               \
+    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
+    void *Result = real##name(Stream, To);                                                         \
+    characterRead(Call, Before, skips, To, nullptr);                                               \
+    return Result;                                                                                 \
+  }
+SF_STREAM_CHARACTER(_ZStrsIcSt11char_traitsIcEERSt13basic_istreamIT_T0_ES6_RS3_,
+                    Before.skipsSpace())
+SF_STREAM_CHARACTER(_ZNSi3getERc, false)
+
+#define SF_STREAM_GET(name)                                                                        \
+  SF_STREAM_REAL(int, name, (void *))                                                              \
+  SF_MODEL_API int __sf_model_##name(void *Stream) {                                               \
+    if (!G.recording)                                                                              \
+      return real##name(Stream);                                                                   \
+    const StreamText Before(Stream);                                                               \
+    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
+    int Result = real##name(Stream);                                                               \
+    Operand Byte = constant(0);                                                                    \
+    characterRead(Call, Before, false, nullptr, &Byte);                                            \
+    TableLock Lock;                                                                                \
+    if (Lock && Byte.value == (uint32_t)Result)                                                    \
+      Call.returns(zext(Byte, 8, 32).label);                                                       \
+    return Result;                                                                                 \
+  }
+SF_STREAM_GET(_ZNSi3getEv)
+SF_STREAM_GET(_ZNSi4peekEv)
+
+#define SF_STREAM_STRING(name, parameters, arguments, skips, ending)                               \
+  SF_STREAM_REAL(void *, name, parameters)                                                         \
+  SF_MODEL_API void *__sf_model_##name parameters {                                                \
+    if (!G.recording)                                                                              \
+      return real##name arguments;                                                                 \
+    const StreamText Before(Stream);                                                               \
+    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
+    void *Result = real##name arguments;                                                           \
+    const Ending E = ending;                                                                       \
+    stringRead(Call, Before, skips, E, To);                                                        \
+    return Result;                                                                                 \
+  }
+#define SF_AT_SPACE {true, 0}
+#define SF_AT_LINE {false, '\n'}
+#define SF_AT_DELIMITER {false, (uint8_t)Delimiter}
+SF_STREAM_STRING(
+    _ZStrsIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EE,
+    (void *Stream, void *To), (Stream, To), Before.skipsSpace(), SF_AT_SPACE)
+SF_STREAM_STRING(
+    _ZSt7getlineIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EE,
+    (void *Stream, void *To), (Stream, To), false, SF_AT_LINE)
+SF_STREAM_STRING(
+    _ZSt7getlineIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EES4_,
+    (void *Stream, void *To, char Delimiter), (Stream, To, Delimiter), false, SF_AT_DELIMITER)
+
+SF_STREAM_REAL(void *, _ZNSi7getlineEPcl, (void *, char *, int64_t))
+SF_MODEL_API void *__sf_model__ZNSi7getlineEPcl(void *Stream, char *To, int64_t Room) {
+  if (!G.recording)
+    return real_ZNSi7getlineEPcl(Stream, To, Room);
+  const StreamText Before(Stream);
+  ModelCall Call((const void *)__sf_model__ZNSi7getlineEPcl, 0);
+  void *Result = real_ZNSi7getlineEPcl(Stream, To, Room);
+  if (Room > 0)
+    wordRead(Call, Before, false, SF_AT_LINE, (uint64_t)Room - 1, To, strlen(To), nullptr);
+  return Result;
+}
+
+SF_STREAM_REAL(void, _ZSt17__istream_extractRSiPcl, (void *, char *, int64_t))
+SF_MODEL_API void __sf_model__ZSt17__istream_extractRSiPcl(void *Stream, char *To, int64_t Room) {
+  const StreamText Before(Stream);
+  real_ZSt17__istream_extractRSiPcl(Stream, To, Room);
+  if (!G.recording || Room <= 0)
+    return;
+  ModelCall Call((const void *)__sf_model__ZSt17__istream_extractRSiPcl, 0);
+  wordRead(Call, Before, Before.skipsSpace(), SF_AT_SPACE, (uint64_t)Room - 1, To, strlen(To),
+           nullptr);
+}
+
+SF_STREAM_REAL(void *, _ZNSi4readEPcl, (void *, char *, int64_t))
+SF_MODEL_API void *__sf_model__ZNSi4readEPcl(void *Stream, char *To, int64_t Size) {
+  if (!G.recording)
+    return real_ZNSi4readEPcl(Stream, To, Size);
+  const StreamText Before(Stream);
+  ModelCall Call((const void *)__sf_model__ZNSi4readEPcl, 0);
+  void *Result = real_ZNSi4readEPcl(Stream, To, Size);
+  uint8_t Room[Source::FileBytesMax];
+  if (!Before.isKnown())
+    return Result;
+  KeepErrno Keep;
+  const Source From = Before.source(Room);
+  Before.noteRead(From);
+  TableLock Lock;
+  for (uint64_t I = 0; Lock && I < (uint64_t)Size && From.isKnown(I); ++I)
+    storeLabel((uint64_t)To + I, 1, live(From.operand(I).label, (uint8_t)To[I]));
+  return Result;
+}
