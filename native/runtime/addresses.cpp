@@ -178,7 +178,8 @@ bool readArray(Operand Address, unsigned Bytes, uint64_t Value, Object O, Place 
 void tryAddress(Operand Address, uint64_t Wanted, const Span &S, Place At) {
   bool Possible = (int64_t)Wanted >= S.low && (int64_t)Wanted <= S.high &&
                   (Wanted - (uint64_t)S.low) % S.step == 0;
-  if (Possible && Wanted != Address.value)
+  const bool OfLength = Address.label && meta(Address.label).flags & RowLength;
+  if (Possible && Wanted != Address.value && !OfLength)
     recordGoal(compare(SF_OP_EQ, 64, Address, constant(Wanted)), At);
 }
 

@@ -37,7 +37,9 @@ void recordFact(Operand Value, Place At) {
 void concretise(Operand Address, Place At) {
   if (!Address.label || meta(Address.label).flags & RowFact)
     return;
-  recordGoal(compare(SF_OP_EQ, row(Address.label).bits, Address, constant(Address.value)), At);
+  // That a text ends where the input does is no reason to try another length.
+  if (!(meta(Address.label).flags & RowLength))
+    recordGoal(compare(SF_OP_EQ, row(Address.label).bits, Address, constant(Address.value)), At);
   recordFact(Address, At);
 }
 

@@ -36,6 +36,9 @@ Operand make(sf_op Op, unsigned Bits, unsigned Aux, Operand A, Operand B, Operan
   Meta M{Value, Mask & maskOf(Bits), 0, 0};
   M.dependence = joinDependence(joinDependence(dependenceOf(A.label), dependenceOf(B.label)),
                                 dependenceOf(C.label));
+  const Label Operands[] = {A.label, B.label, C.label};
+  for (Label L : Operands)
+    M.flags |= L ? meta(L).flags & RowLength : 0;
   return {internRow(R, M), Value};
 }
 

@@ -51,7 +51,7 @@ public:
 
   Place at(uint64_t Ordinal) const { return {site, (uint16_t)(Ordinal + 1)}; }
   // Where the input ends, rather than what is in it, decides.
-  Place atEnd(bool Behind = false) const { return {site, (uint16_t)(0xfffe + Behind)}; }
+  Place atEnd(bool Behind = false) const { return {site, (uint16_t)(SF_AUX_END + Behind)}; }
 
   uint64_t site;
 

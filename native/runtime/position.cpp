@@ -184,7 +184,7 @@ Operand inputLength() {
   sf_row R{};
   R.op = SF_OP_LENGTH;
   R.bits = 32;
-  Label L = internRow(R, Meta{Size, maskOf(32), DependsOnMany, 0});
+  Label L = internRow(R, Meta{Size, maskOf(32), DependsOnMany, RowLength});
   return zext({L, Size}, 32, 64);
 }
 

@@ -30,6 +30,7 @@ enum RowFlags : uint32_t {
   RowBranched = 1u << 0, // has a branch event
   RowGoal = 1u << 1,     // has a goal event
   RowFact = 1u << 2,     // was made concrete
+  RowLength = 1u << 3,   // depends on the length of the input
 };
 
 // What the target knows about a row, index by index.

@@ -126,7 +126,7 @@ void Search::attempt(const sf_event &event) {
   if (!solution.assignment)
     return;
   submit(apply(*solution.assignment), solution.how, event);
-  if (solution.verdict == Verdict::Sat)
+  if (solution.verdict == Verdict::Sat && event.aux == SF_AUX_END)
     grow(query, *solution.assignment, event);
 }
 
@@ -167,8 +167,8 @@ void Search::stayNear(const Query &query, Assignment &assignment) {
   }
 }
 
-/// One byte more is seldom what a program waits for that reads until the end:
-/// where the input may be longer, a much longer one is tried too.
+/// One byte more is seldom what a program waits for that reads until the end: a
+/// much longer input is tried too.
 void Search::grow(const Query &query, const Assignment &assignment, const sf_event &event) {
   const uint32_t wanted = lengthIn(assignment);
   const uint64_t grown =

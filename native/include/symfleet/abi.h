@@ -346,6 +346,9 @@ enum sf_event_kind {
   SF_EV_EOF = 4,
 };
 
+/* aux of events that say whether the input goes on where the program reads. */
+#define SF_AUX_END 0xfffeu
+
 struct sf_event {
   uint8_t kind;  /* enum sf_event_kind */
   uint8_t taken; /* 0 or 1 */
