@@ -111,6 +111,8 @@ void Search::attempt(const sf_event &event) {
     widen(query, event, solution);
   if (solution.verdict == Verdict::Sat && solution.assignment)
     stayNear(query, *solution.assignment);
+  else if (solution.assignment && lengthIn(*solution.assignment) != trace.length)
+    limitLengths(event, solution);
   done.solverUs += monotonicUs() - from;
   count(solution);
   if (keep == Keep::Novel && solution.verdict == Verdict::Sat)
@@ -165,6 +167,17 @@ void Search::stayNear(const Query &query, Assignment &assignment) {
     if (near > far / 2)
       return;
   }
+}
+
+/// A loop over the input asks at each turn whether it ends there, and what was
+/// made concrete refutes each of the answers: the first few lengths that ignore
+/// the path say as much as all of them.
+void Search::limitLengths(const sf_event &event, Solution &solution) {
+  const uint64_t goal = mix(event.site, uint64_t(event.aux) << 1 | event.taken);
+  if (++guessedLengths[goal] <= GuessedLengthsMax)
+    return;
+  solution.assignment.reset();
+  solution.how = nullptr;
 }
 
 /// One byte more is seldom what a program waits for that reads until the end: a

@@ -45,6 +45,7 @@ public:
 
 private:
   static constexpr unsigned ResizesMax = 4;
+  static constexpr unsigned GuessedLengthsMax = 2;
   static constexpr uint64_t GrowthMax = 4096; // bytes, at once
   static constexpr uint64_t GrownMin = 16;
 
@@ -61,6 +62,7 @@ private:
   uint32_t lengthIn(const Assignment &assignment) const;
   Assignment withLength(const Assignment &assignment, uint32_t wanted) const;
   void stayNear(const Query &query, Assignment &assignment);
+  void limitLengths(const sf_event &event, Solution &solution);
   void grow(const Query &query, const Assignment &assignment, const sf_event &event);
   std::vector<uint8_t> apply(const Assignment &assignment) const;
   void submit(std::vector<uint8_t> bytes, const char *how, const sf_event &event);
@@ -86,6 +88,7 @@ private:
   bool timeLimit = false;
   uint64_t recent[2] = {0, 0};                     // last branches, for the context
   std::unordered_map<uint64_t, uint32_t> branches; // on the path, by site
+  std::unordered_map<uint64_t, unsigned> guessedLengths; // by site and direction
   std::unordered_set<uint64_t> asked;
   std::unordered_set<std::string> distinct; // digests of candidates
 };

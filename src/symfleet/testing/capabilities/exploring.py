@@ -89,6 +89,8 @@ class Exploration:
     way: Way
     folder: Path
     budget: Budget
+    arguments: tuple[str, ...] = ()
+    """What stands before the input on the target's command line."""
     explored: int = 0
     spent: str = ""
     engine_s: float = 0.0
@@ -160,7 +162,7 @@ class Exploration:
             path = self.folder / f"given-{number}"
             path.write_bytes(data)
             words += ["-i", str(path)]
-        words += [*_mode(self.way), "--", str(self.target)]
+        words += [*_mode(self.way), "--", str(self.target), *self.arguments]
         if self.way in (Way.FILE, Way.ARGV):
             words.append("@@")
         try:
