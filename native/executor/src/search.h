@@ -86,8 +86,8 @@ private:
   unsigned resizes = 0;
   bool more = false;
   bool timeLimit = false;
-  uint64_t recent[2] = {0, 0};                     // last branches, for the context
-  std::unordered_map<uint64_t, uint32_t> branches; // on the path, by site
+  uint64_t recent[2] = {0, 0};                           // last branches, for the context
+  std::unordered_map<uint64_t, uint32_t> branches;       // on the path, by site
   std::unordered_map<uint64_t, unsigned> guessedLengths; // by site and direction
   std::unordered_set<uint64_t> asked;
   std::unordered_set<std::string> distinct; // digests of candidates
