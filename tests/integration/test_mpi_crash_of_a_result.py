@@ -37,7 +37,7 @@ class Instant:
     epochs: int
     seed_runs: int
     recovered: tuple[int, ...]
-    """Where two are possible: children are leased before or after the files are there."""
+    """Where several are possible: each child is leased before or after the files are there."""
     redone: int
 
     def __str__(self) -> str:
@@ -52,8 +52,8 @@ OF_THE_ROOT = (
     Instant("before the decision", "decide.applied:1:kill:0/1", 2, 2, (1,), 0),
     Instant("decided, not published", _UNPUBLISHED, 2, 1, (2,), 1),
     Instant("half published", "publish.written:2:kill:0/1", 2, 1, (2,), 1),
-    Instant("published, not done", f"{_UNPUBLISHED},publish.synced:1:kill:0/2", 3, 1, (0, 2), 1),
-    Instant("done", f"{_UNPUBLISHED},mark.committed:1:kill:0/2", 3, 1, (0, 2), 0),
+    Instant("published, not done", f"{_UNPUBLISHED},publish.synced:1:kill:0/2", 3, 1, (0, 1, 2), 1),
+    Instant("done", f"{_UNPUBLISHED},mark.committed:1:kill:0/2", 3, 1, (0, 1, 2), 0),
 )
 RECEIVED = Instant("while receiving", "result.received:1:kill:0/1", 2, 2, (1,), 0)
 

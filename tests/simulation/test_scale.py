@@ -7,12 +7,15 @@ fault is counted. Costs are those of a machine that never was, so every figure r
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
+from symfleet.testing.scale import study
+from symfleet.testing.scale.coordinators import Submitted
 from symfleet.testing.scale.costs import SAMPLE, Assumed, next_look
 from symfleet.testing.scale.study import run_loss, run_point
-from symfleet.testing.scale.world import Point, StoreKind, coordinators_for, groups_of
+from symfleet.testing.scale.world import Point, StoreKind, World, coordinators_for, groups_of
 
 STORES: tuple[StoreKind, ...] = ("sqlite", "postgres")
 ASSUMED = Assumed()
@@ -73,6 +76,28 @@ def test_a_lost_root_costs_the_restart_and_no_decided_item() -> None:
     found = run_loss(Point(32, 0.2, "sqlite", 400, 2), SAMPLE, ASSUMED, 0, 0.8)
     assert SAMPLE.restart < found.half_s <= found.all_s < SAMPLE.restart + 1.0
     assert found.repeated <= 2 * found.group
+
+
+@pytest.mark.guarantee("L6")
+def test_turns_that_waited_for_a_lost_root_never_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[float] = []
+
+    class Losing(World):
+        def __init__(self, *point: Any) -> None:
+            super().__init__(*point)
+            take = self.store.take
+
+            def take_and_lose(turn: Submitted) -> None:
+                take(turn)
+                if not lost and self.now > self.began_at + 0.5:
+                    lost.append(self.now)
+                    self.schedule(self.now, self.lose, 0)
+
+            monkeypatch.setattr(self.store, "take", take_and_lose)
+
+    monkeypatch.setattr(study, "World", Losing)
+    study.simulate(Point(32, 0.2, "sqlite", 400, 2), SAMPLE, ASSUMED, (1, 1e6))
+    assert lost
 
 
 def test_slots_are_dealt_in_whole_workers() -> None:

@@ -86,11 +86,6 @@ class World:
         self._ids: dict[int, InputId] = {}
         self.coordinators: list[ScaleCoordinator] = []
         self.workers: dict[int, ScaleWorker] = {}
-        self.store: stores.Store = (
-            stores.SqliteThroughRoot(self)
-            if point.store == "sqlite"
-            else stores.PostgresConnections(self)
-        )
         self.lost_at = float("inf")
         self.ledger.admit(self.workload.admissions())
         self._begin()
@@ -111,6 +106,7 @@ class World:
         """Run until every coordinator has finished."""
         limit = self.now + _SECONDS_MAX
         while self.ledger.closed is None or any(c.alive for c in self.coordinators):
+            assert self._events, "coordinators wait for what nobody will send"
             self.now, _, what, arguments = heapq.heappop(self._events)
             assert self.now < limit, "the campaign does not end"
             self.steps += 1
@@ -195,6 +191,12 @@ class World:
     def _begin(self) -> None:
         point = self.point
         self.coordinators, self.workers = [], {}
+        # Turns of another epoch that wait for their transaction end with it.
+        self.store: stores.Store = (
+            stores.SqliteThroughRoot(self)
+            if point.store == "sqlite"
+            else stores.PostgresConnections(self)
+        )
         opening = self.ledger.open_epoch()
         self.groups = groups = groups_of(point.slots, point.coordinators)
         first = point.coordinators
