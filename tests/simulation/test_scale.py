@@ -14,6 +14,7 @@ import pytest
 from symfleet.testing.scale import study
 from symfleet.testing.scale.coordinators import Submitted
 from symfleet.testing.scale.costs import SAMPLE, Assumed, next_look
+from symfleet.testing.scale.record import Window
 from symfleet.testing.scale.study import run_loss, run_point
 from symfleet.testing.scale.world import Point, StoreKind, World, coordinators_for, groups_of
 
@@ -98,6 +99,14 @@ def test_turns_that_waited_for_a_lost_root_never_run(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(study, "World", Losing)
     study.simulate(Point(32, 0.2, "sqlite", 400, 2), SAMPLE, ASSUMED, (1, 1e6))
     assert lost
+
+
+def test_slots_that_have_nothing_to_do_for_minutes_are_not_taken_for_dead() -> None:
+    world = study.simulate(Point(16, 300.0, "sqlite", 48, 1), SAMPLE, ASSUMED, None)
+    end = Window(world.dry_at, world.now)
+    silence_s = world.knobs.delivery_silence_s + world.knobs.root_silence_s
+    assert min(world.record.busy_by_slot(end)) * end.seconds < end.seconds - silence_s
+    assert "worker_lost" not in {note.event for note in world.root.notes}
 
 
 def test_slots_are_dealt_in_whole_workers() -> None:

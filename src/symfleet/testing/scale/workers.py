@@ -1,8 +1,9 @@
 """Workers of which only numbers are left: their slots run nothing but time.
 
 They speak the protocol in real frames, so that a coordinator cannot tell them from real ones:
-Hello, READY, STARTED, PROGRESS, RESULT with READY, and RESULT and READY again until they are
-answered. Left out is what no undisturbed worker does. A worker looks for frames as its loop does.
+Hello, READY, STARTED, PROGRESS, RESULT with READY, RESULT and READY again until they are answered,
+and an answer to each beat. Left out is what no undisturbed worker does. A worker looks for frames
+as its loop does.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from symfleet.protocol.codec import Codec, Frame
 from symfleet.protocol.messages import (
     Accepted,
     AnyMessage,
+    Beat,
     Hello,
     Progress,
     Ready,
@@ -151,6 +153,8 @@ class ScaleWorker:
                         slot.ready = None
             case Welcome():
                 self._world.schedule(self._world.now + _START_S, self._open)
+            case Beat():
+                self._send(Beat())
             case Stop():
                 self._send(StopAck(len(self.slots)))
             case _:
