@@ -64,7 +64,9 @@ LabelList OperationEmitter::assembly(Builder &B, CallBase &Call) {
 void OperationEmitter::lose(Builder &B, Instruction &I) {
   Value *Any = RT.NoLabel;
   SmallVector<Term, 8> Lost;
-  for (const Use &V : I.operands())
+  // What is called is no value: assembly has no address.
+  auto *Call = dyn_cast<CallBase>(&I);
+  for (const Use &V : Call ? Call->args() : I.operands())
     for (const Term &Each : termsOf(B, V.get()))
       if (!isZero(Each.label)) {
         Any = B.CreateOr(Any, Each.label);

@@ -169,6 +169,54 @@ def test_each_pass_builds_c_and_cxx(
         assert run(folder / "a") == "hello\n"
 
 
+ASSEMBLY = r"""
+#include <stdio.h>
+#include <sys/syscall.h>
+static long ask(long number, void *at, unsigned long size) {
+  long answer;
+  __asm__ volatile("syscall" : "=a"(answer)
+                   : "a"(number), "D"(0), "S"(at), "d"(size) : "rcx", "r11", "memory");
+  return answer;
+}
+static unsigned long widened(unsigned value, unsigned *into) {
+  unsigned long out;
+  __asm__("xorl %%eax, %%eax; cpuid; movl %2, %1; movq %%rbx, %0"
+          : "=r"(out), "=m"(*into) : "r"(value) : "rax", "rbx", "rcx", "rdx");
+  return out != 0 ? *into : 0;
+}
+static int jumps(int value) {
+  __asm__ goto("testl %0, %0; jnz %l1" : : "r"(value) : "cc" : other);
+  return 1;
+other:
+  return 2;
+}
+int main(void) {
+  unsigned char bytes[8] = {0};
+  unsigned into = 0;
+  long got = ask(SYS_read, bytes, sizeof bytes);
+  unsigned long wide = widened(bytes[0], &into);
+  printf("%ld %lu %u %d\n", got, wide, into, jumps(bytes[0] - bytes[1]));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("optimisation", ["-O0", "-O2"])
+def test_assembly_that_is_not_followed_does_what_it_says(
+    folder: pathlib.Path, llvm_versions: list[int], optimisation: str
+) -> None:
+    source = folder / "assembly.c"
+    source.write_text(ASSEMBLY)
+    for llvm in llvm_versions:
+        words = [optimisation, str(source), "-o", str(folder / "a")]
+        done = symfleet_cc(words, "c", SYMFLEET_CLANG=f"clang-{llvm}")
+        assert done.returncode == 0, done.stderr
+        told = subprocess.run(
+            [folder / "a"], input=b"ab", capture_output=True, check=True, timeout=30
+        )
+        assert told.stdout == b"2 97 97 2\n"
+
+
 @pytest.mark.parametrize(
     ("variables", "words", "told"),
     [
