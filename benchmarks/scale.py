@@ -1,7 +1,8 @@
 """The scale study: 1 to 10,000 slots, 1 to 64 coordinators, in virtual time.
 
     python -m benchmarks.scale [--points quick|standard|full] [--seed N] [--parameters RESULT.json]
-                               [--json FILE] [--docs docs/explanation] [--show RESULT.json]
+                               [--resume RESULT.json] [--json FILE] [--docs docs/explanation]
+                               [--show RESULT.json]
 
 Measures the costs on this machine first (`benchmarks/scale_calibration.py`), then simulates each
 point with the real coordinators (`symfleet.testing.scale`). With `--parameters` the costs of an
@@ -123,8 +124,9 @@ def knees(figures: list[Figures]) -> dict[str, float]:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure, simulate, return the document; it is written after each point."""
-    if options.parameters:
-        document = json.loads(options.parameters.read_text())
+    document: dict[str, Any] = {}
+    if options.resume or options.parameters:
+        document = json.loads((options.resume or options.parameters).read_text())
         costs, quality = costs_from(document["costs"]), document["quality"]
     else:
         with tempfile.TemporaryDirectory(prefix="scale-", dir=ROOT / "build") as name:
@@ -145,12 +147,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     }
     path = options.json or ROOT / "benchmarks" / "results" / f"scale-{date[:10]}.json"
     figures: list[Figures] = []
-    for undisturbed, number, at_s in losses_of(options.points):
+    if options.resume:
+        if document["command"] != result["command"]:
+            raise SystemExit(f"{options.resume}: another study: {document['command']}")
+        path, result = options.resume, {**document, "complete": False}
+        figures = [Figures(**point) for point in result["points"]]
+    for undisturbed, number, at_s in losses_of(options.points)[len(result["losses"]) :]:
         point = dataclasses.replace(undisturbed, seed=options.seed)
         loss: Loss = told(run_loss, point, costs, assumed, number, at_s)
         result["losses"].append(dataclasses.asdict(loss))
         write(result, path)
-    for unseeded in points_of(options.points):
+    for unseeded in points_of(options.points)[len(figures) :]:
         point = dataclasses.replace(unseeded, seed=options.seed)
         figures.append(told(run_point, point, costs, assumed))
         result["points"].append(dataclasses.asdict(figures[-1]))
@@ -189,6 +196,9 @@ def main() -> None:
     parser.add_argument("--points", choices=tuple(EXTENTS), default="quick")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parameters", type=Path, help="take the costs of an earlier result")
+    parser.add_argument(
+        "--resume", type=Path, metavar="RESULT.json", help="go on where this result of it ended"
+    )
     parser.add_argument("--json", type=Path, help="write the result here")
     parser.add_argument(
         "--docs", type=Path, help="draw the plots and write the tables into scale.md of this folder"

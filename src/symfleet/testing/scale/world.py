@@ -31,7 +31,8 @@ SLOTS_A_WORKER: Final = 8
 SLOTS_A_COORDINATOR: Final = 90
 COORDINATORS_MAX: Final = 64
 _JOIN_S: Final = 0.05
-_SECONDS_MAX: Final = 1e6
+_SECONDS_MAX: Final = 1e5
+"""More than a campaign takes beyond ten times what its executions alone take."""
 
 StoreKind = Literal["sqlite", "postgres"]
 
@@ -104,7 +105,8 @@ class World:
 
     def run(self) -> None:
         """Run until every coordinator has finished."""
-        limit = self.now + _SECONDS_MAX
+        point = self.point
+        limit = self.now + 10 * point.items * point.length_s / point.slots + _SECONDS_MAX
         while self.ledger.closed is None or any(c.alive for c in self.coordinators):
             assert self._events, "coordinators wait for what nobody will send"
             self.now, _, what, arguments = heapq.heappop(self._events)
