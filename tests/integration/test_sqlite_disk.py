@@ -193,13 +193,15 @@ def test_a_log_whose_name_cannot_be_made_durable_ends_the_first_turn(
 ) -> None:
     begin(tmp_path, 1)[0].close()
     ledger = opener.open_owner(tmp_path, REQUEST, ManualClock())
+    monkeypatch.setattr(SqliteLedger, "_write_highwater", lambda _: None)
 
     def refuse(_: Path) -> None:
         raise OSError(errno.EIO, "the disk says no")
 
     monkeypatch.setattr(database, "sync_folder", refuse)
+    ledger.open_epoch(epoch_request(8))
     with pytest.raises(DiskFailureError, match="the disk says no"):
-        ledger.open_epoch(epoch_request(8))
+        ledger.run([Claim(0, 1)])
     assert (tmp_path / CHECK_FIRST_NAME).exists()
     ledger.close()
 

@@ -149,17 +149,13 @@ def close_folded(connection: sqlite3.Connection, path: Path) -> None:
     """Fold the log back, then close a connection that has written.
 
     SQLite does both when the last connection closes, and tells nobody what failed. Raises
-    IOFailure; then the log stays. So it does when a reader needs it or the disk is full, which is
-    no failure: whoever is next goes on with it.
+    IOFailure or IntegrityError; then it is still open, to be closed unfolded. That a reader needs
+    the log, or the disk is full, is no failure: the log stays, and whoever is next goes on with it.
     """
     is_folded = False
-    try:
-        with contextlib.suppress(DiskFullError, BusyError), guarded(str(path)):
-            busy, pages, folded = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            is_folded = not busy and pages == folded
-    except BaseException:
-        close_unfolded(connection, path)
-        raise
+    with contextlib.suppress(DiskFullError, BusyError), guarded(str(path)):
+        busy, pages, folded = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        is_folded = not busy and pages == folded
     if is_folded:
         connection.close()
     else:

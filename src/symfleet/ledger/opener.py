@@ -228,10 +228,10 @@ def _bring_up_to_date(path: Path) -> None:
     try:
         migrate(writer, str(path))
         keep_name_of_log(path)
+        close_folded(writer, path)
     except BaseException:
         close_unfolded(writer, path)
         raise
-    close_folded(writer, path)
 
 
 def _go_on_from_older(connection: sqlite3.Connection, out: Path, incarnation: str) -> None:

@@ -141,13 +141,15 @@ class SqliteLedger(RowLedger):
         self,
         work: Callable[[Cursor], _T],
         *,
-        opens_epoch: bool = False,  # noqa: ARG002 - the owner's lock keeps all others out
+        opens_epoch: bool = False,
     ) -> _T:
-        with self._transaction() as cursor:
+        with self._transaction(opens_epoch=opens_epoch) as cursor:
             return work(cursor)
 
     @contextlib.contextmanager
-    def _transaction(self, *, lease_only: bool = False) -> Iterator[sqlite3.Cursor]:
+    def _transaction(
+        self, *, lease_only: bool = False, opens_epoch: bool = False
+    ) -> Iterator[sqlite3.Cursor]:
         """Run the block in one transaction and write the standing at its end."""
         if self._broken is not None:
             raise self._broken
@@ -162,7 +164,8 @@ class SqliteLedger(RowLedger):
                 self._write_standing(cursor, before)
                 crash.point("commit.before")
                 cursor.execute(_COMMIT)
-                self._keep_name_of_log()
+                if not opens_epoch:  # `highwater` follows at once, and its folder is synchronised
+                    self._keep_name_of_log()
                 crash.point("commit.after")
         except BaseException as error:
             self._abandon(error)
@@ -184,7 +187,7 @@ class SqliteLedger(RowLedger):
 
     def _keep_name_of_log(self) -> None:
         """Once, after the first transaction of this opening: it made the log, if there was none."""
-        if not self._log_has_name:
+        if not self._log_has_name and self._changes():
             keep_name_of_log(Path(self._where))
             self._log_has_name = True
 
@@ -233,6 +236,7 @@ class SqliteLedger(RowLedger):
     def _fold_log_back(self, mode: str) -> None:
         try:
             with contextlib.suppress(DiskFullError), guarded(self._where):
+                self._keep_name_of_log()
                 crash.point("checkpoint.before")
                 self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
                 crash.point("checkpoint.after")
@@ -250,6 +254,7 @@ class SqliteLedger(RowLedger):
         self._marked_at = self._clock.monotonic()
         self._marked = standing.decisions
         write_highwater(self._out, self.highwater())
+        self._log_has_name = True  # they are in one folder
 
     # ---- reading --------------------------------------------------------------------------------
 
@@ -288,9 +293,11 @@ class SqliteLedger(RowLedger):
             close_unfolded(self._writer, Path(self._where))
         else:
             try:
+                self._keep_name_of_log()
                 close_folded(self._writer, Path(self._where))
-            except IOFailure as error:
+            except SymfleetError as error:
                 self._break(error)
+                close_unfolded(self._writer, Path(self._where))
                 raise
 
     def close(self) -> None:
