@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -13,6 +14,7 @@ from symfleet.errors import ExitCode, IntegrityError
 from symfleet.ledger import audit_background, opener
 from symfleet.ledger.audit_background import SHARE, BackgroundAudit, Slices
 from symfleet.ledger.contract import Finding
+from symfleet.ledger.faults import DiskFailureError, unreadable
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.protocol.operations import (
     Admit,
@@ -163,6 +165,21 @@ def test_what_the_start_does_not_look_at_is_found_while_the_campaign_runs(
     assert not quiesce(ledger).committed
     ledger.run([CloseEpoch("damaged", 70)])
     ledger.close()
+
+
+@pytest.mark.usefixtures("pages")
+@pytest.mark.guarantee("C9")
+def test_pages_that_the_disk_does_not_give_are_not_called_damage(
+    killed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: object) -> NoReturn:
+        raise unreadable("here", "the disk says no")
+
+    monkeypatch.setattr(audit_background, "audit_pages", refused)
+    ledger = own(killed)
+    with pytest.raises(DiskFailureError, match="the disk says no"):
+        audit_to_its_end(ledger)
+    ledger.abandon()
 
 
 def test_damage_in_an_index_is_found(killed: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from symfleet.errors import ExitCode, parts_of
-from symfleet.testing.io_faults.faults import FAULTS, Fault, Kind, Mode, build, variable
+from symfleet.testing.io_faults.faults import EACH_SYNC, FAULTS, Fault, Kind, Mode, build, variable
 from symfleet.testing.io_faults.programme import examine
 from symfleet.testing.programs import ProgramCampaign
 
@@ -52,6 +52,26 @@ def test_a_call_that_fails_is_told_and_nothing_is_lost(tmp_path: Path, name: str
     assert report.ends.keys() <= {"0", "74"}
 
 
+@pytest.mark.guarantee("A2")
+@pytest.mark.parametrize("name", STRIDES)
+def test_each_sync_that_fails_is_told(tmp_path: Path, name: str) -> None:
+    report = examine([name], tmp_path, faults=[EACH_SYNC.name])
+    assert report.problems == []
+    assert report.cases >= 3
+    # 0: only a folder's, which was synchronised again.
+    assert report.ends.keys() <= {"0", "74"}
+
+
+@pytest.mark.guarantee("A2")
+@pytest.mark.guarantee("C9")
+@pytest.mark.parametrize("name", ["copy", "backup"])
+def test_a_page_that_could_not_be_read_is_not_called_damage(tmp_path: Path, name: str) -> None:
+    """SQLite's own check of its pages lists it among the bad ones."""
+    report = examine([name], tmp_path, faults=["EIO while reading"])
+    assert report.problems == []
+    assert report.cases >= 100
+
+
 @pytest.mark.long
 @pytest.mark.guarantee("A2")
 def test_a_call_that_fails_inside_a_whole_job_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -72,6 +92,19 @@ def test_a_call_that_fails_inside_a_whole_job_is_told_and_nothing_is_lost(tmp_pa
 )
 def test_a_planted_fault_is_seen(tmp_path: Path, fault: str, plant: str, seen: str) -> None:
     report = examine(["recover"], tmp_path, stride=4, seed=SEED, faults=[fault], plant=plant)
+    assert any(seen in problem.what for problem in report.problems), report
+
+
+@pytest.mark.parametrize(
+    ("plant", "name", "seen"),
+    [
+        ("ignore-folder", "recover", "as if nothing had"),
+        ("close-by-itself", "turns", "as if nothing had"),
+        ("close-by-itself", "migrate", "synchronised again"),
+    ],
+)
+def test_a_planted_fault_of_syncs_is_seen(tmp_path: Path, plant: str, name: str, seen: str) -> None:
+    report = examine([name], tmp_path, faults=[EACH_SYNC.name], plant=plant)
     assert any(seen in problem.what for problem in report.problems), report
 
 

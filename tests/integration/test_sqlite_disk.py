@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from symfleet.errors import ExitCode, IOFailure
-from symfleet.ledger import opener
+from symfleet.ledger import database, opener
 from symfleet.ledger.copies import CHECK_FIRST_NAME
+from symfleet.ledger.database import connect_reader
+from symfleet.ledger.faults import DiskFailureError
 from symfleet.ledger.reserve import free_reserve, keep_reserve
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.protocol.operations import (
@@ -182,6 +185,58 @@ def test_the_check_after_a_failed_write_finds_what_the_start_does_not(tmp_path: 
     with pytest.raises(Exception, match="found after an I/O error"):
         opener.open_owner(tmp_path, REQUEST, ManualClock())
     assert (tmp_path / CHECK_FIRST_NAME).exists()
+
+
+@pytest.mark.guarantee("A2")
+def test_a_log_whose_name_cannot_be_made_durable_ends_the_first_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(tmp_path, 1)[0].close()
+    ledger = opener.open_owner(tmp_path, REQUEST, ManualClock())
+    monkeypatch.setattr(SqliteLedger, "_write_highwater", lambda _: None)
+
+    def refuse(_: Path) -> None:
+        raise OSError(errno.EIO, "the disk says no")
+
+    monkeypatch.setattr(database, "sync_folder", refuse)
+    ledger.open_epoch(epoch_request(8))
+    with pytest.raises(DiskFailureError, match="the disk says no"):
+        ledger.run([Claim(0, 1)])
+    assert (tmp_path / CHECK_FIRST_NAME).exists()
+    ledger.close()
+
+
+@pytest.mark.guarantee("A2")
+@pytest.mark.usefixtures("file_limit")
+def test_a_log_that_cannot_be_folded_back_when_its_owner_goes_is_told(tmp_path: Path) -> None:
+    ledger, leases = begin(tmp_path, 1)
+    big = child(b"x" * 2048 * _KIB)
+    ledger.run([decision(leases[0], [big], keep=Keep.ALL)])
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * _KIB, hard))
+    with pytest.raises(DiskFailureError):
+        ledger.abandon()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert (tmp_path / "ledger.db-wal").stat().st_size > 2048 * _KIB
+    assert (tmp_path / CHECK_FIRST_NAME).exists()
+    again = opener.open_owner(tmp_path, REQUEST, ManualClock())
+    assert again.open_epoch(epoch_request(8)).decisions == 1
+    again.close()
+
+
+def test_a_reader_that_keeps_the_log_is_no_failure(tmp_path: Path) -> None:
+    ledger, leases = begin(tmp_path, 1)
+    reader = connect_reader(tmp_path / "ledger.db")
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM work").fetchone()
+    ledger.run([decision(leases[0], keep=Keep.ALL)])
+    ledger.abandon()
+    assert not (tmp_path / CHECK_FIRST_NAME).exists()
+    assert (tmp_path / "ledger.db-wal").stat().st_size > 0
+    reader.close()
+    again = opener.open_owner(tmp_path, REQUEST, ManualClock())
+    assert again.open_epoch(epoch_request(8)).decisions == 1
+    again.close()
 
 
 def test_the_reserve_is_real_space(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ names its row. The start check raises the first one; the full audit goes on and 
 from __future__ import annotations
 
 import contextlib
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from symfleet.ledger.audit_walks import (
     sum_findings,
 )
 from symfleet.ledger.contract import Finding
-from symfleet.ledger.faults import DiskFailureError, reading
+from symfleet.ledger.faults import reading, refused_read, unreadable
 from symfleet.ledger.rows import Database
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import (
@@ -41,7 +40,7 @@ from symfleet.types import (
 CHAIN_CHECKED_AT_START: Final = 1000
 _SQL: Final = load("audit")
 _READ: Final = load("reading")
-_REFUSED_PAGE: Final = re.compile(r"unable to get the page\. error code=(\d+)")
+_BAD_PAGES: Final = "*** in database "
 
 
 def start_check(connection: Database, campaign: CampaignId, where: str) -> None:
@@ -135,21 +134,21 @@ def audit_all(connection: Database, campaign: CampaignId) -> Iterator[Finding]:
     connection.execute(_READ["begin"])
     try:
         yield from audit_pages(connection)
-        yield from _guarded("inputs", InputWalk(connection).run())
-        yield from _guarded("work", WorkWalk(connection).run())
+        yield from _guarded(connection, "inputs", InputWalk(connection).run())
+        yield from _guarded(connection, "work", WorkWalk(connection).run())
         walk, outbox = DecisionWalk(connection, campaign), ArtefactWalk(connection)
-        yield from _guarded("decisions", walk.run())
-        yield from _guarded("artefacts", outbox.run())
+        yield from _guarded(connection, "decisions", walk.run())
+        yield from _guarded(connection, "artefacts", outbox.run())
         yield from outbox_finding(outbox.shown, walk.shown)
-        yield from _guarded("counts", sum_findings(connection, walk.sums))
-        yield from _guarded("counts", _audit_counts(connection))
+        yield from _guarded(connection, "counts", sum_findings(connection, walk.sums))
+        yield from _guarded(connection, "counts", _audit_counts(connection))
     finally:
         # Ending the transaction may meet the damage once more; it has been told.
         with contextlib.suppress(sqlite3.Error, SymfleetError):
             connection.execute(_READ["end"])
 
 
-def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+def _guarded(connection: Database, part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
     """Yield the findings of one part; what cannot be taken apart is a finding, too. Raises
     IOFailure when the disk refuses a read: that is no damage."""
     try:
@@ -158,26 +157,32 @@ def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
     except IOFailure:
         raise
     except SymfleetError as error:
+        is_of_sqlite = isinstance(error.__cause__, sqlite3.DatabaseError)
+        if is_of_sqlite and (refused := refused_read(file := _file_of(connection))):
+            raise unreadable(file, f"{refused} ({part}: {error.why})") from error
         yield Finding(error.what, error.where, error.why)
+
+
+def _file_of(connection: Database) -> str:
+    """Return the file of a database; empty when it has none."""
+    return str(connection.execute(_SQL["file"]).fetchone()[2])
 
 
 def audit_pages(connection: Database) -> Iterator[Finding]:
     """Check what the database itself knows: pages, indexes, references between tables."""
-    yield from _guarded("pages", _page_findings(connection))
+    yield from _guarded(connection, "pages", _page_findings(connection))
 
 
 def _page_findings(connection: Database) -> Iterator[Finding]:
-    for (line,) in connection.execute(_SQL["integrity_check"]).fetchall():
-        refused = _REFUSED_PAGE.search(str(line))
-        if refused and int(refused[1]) & 0xFF == sqlite3.SQLITE_IOERR:
-            raise DiskFailureError(
-                "the ledger cannot be read",
-                where="integrity_check",
-                why=str(line).splitlines()[-1],
-                hint="check the disk (dmesg); nothing is known to be damaged",
-            )
-        if line != "ok":
-            yield Finding("the database is damaged", "integrity_check", str(line))
+    lines = [str(line) for (line,) in connection.execute(_SQL["integrity_check"]).fetchall()]
+    wrong = [line for line in lines if line != "ok"]
+    # A page that the disk does not give is in its list of bad pages, in many words. Only such a
+    # list is a reason to look: no owner goes on after it, and looking costs an owner its locks.
+    of_pages = next((line for line in wrong if line.startswith(_BAD_PAGES)), "")
+    if of_pages and (refused := refused_read(file := _file_of(connection))):
+        raise unreadable(file, f"{refused} ({of_pages.splitlines()[-1]})")
+    for line in wrong:
+        yield Finding("the database is damaged", "integrity_check", line)
     for table, row, parent, _ in connection.execute(_SQL["references"]).fetchall():
         yield Finding("a row names one that is missing", f"{table} {row}", str(parent))
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from symfleet.errors import IntegrityError, SymfleetError
+from symfleet.errors import IntegrityError, IOFailure, SymfleetError
 from symfleet.ledger.audit import audit_pages
 from symfleet.ledger.audit_walks import (
     ArtefactWalk,
@@ -98,6 +98,8 @@ def page_slices(path: Path, connection: Database, rows: int) -> Slices:
             yield ()
     finally:
         check.give_up()
+    if check.refused is not None:
+        raise check.refused
     yield _damage(check.found)
 
 
@@ -116,6 +118,8 @@ class _PageCheck(threading.Thread):
         self._reader: sqlite3.Connection | None = None
         self._unwanted = threading.Event()
         self.found: list[Finding] = []
+        self.refused: IOFailure | None = None
+        """Why the disk did not let the pages be checked: that is no damage."""
 
     def run(self) -> None:
         """Check; a check that was given up has found nothing."""
@@ -124,6 +128,8 @@ class _PageCheck(threading.Thread):
         try:
             with contextlib.closing(connect_reader(self._path)) as self._reader:
                 found = [] if self._unwanted.is_set() else list(audit_pages(self._reader))
+        except IOFailure as error:
+            found, self.refused = [], None if self._unwanted.is_set() else error
         except SymfleetError as error:
             found = [Finding(error.what, error.where, error.why)]
         finally:

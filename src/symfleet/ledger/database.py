@@ -6,6 +6,7 @@ checks here that open the file by hand run before SQLite does, never beside a li
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -15,11 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from symfleet import crash
-from symfleet.corpus.durable import io_failure
-from symfleet.errors import IntegrityError, IOFailure, SymfleetError
+from symfleet.corpus.durable import io_failure, sync_folder
+from symfleet.errors import BusyError, IntegrityError, IOFailure, SymfleetError
 from symfleet.ledger.faults import (
     RESTORE,
     DiskFailureError,
+    DiskFullError,
     guarded,
     other_version,
     reading,
@@ -110,7 +112,7 @@ def renew_log(path: Path) -> None:
 
     An owner may have met a failed fsync and have died before it could say so. What it had written
     can be read, and may be on no disk: the kernel forgets such pages once it has told of them, and
-    no later fsync brings them back (A2). Written again, they count again.
+    no later fsync brings them back (A2). Written again, they count again. So does its name.
     """
     log = path.with_name(path.name + "-wal")
     if not log.exists() or log.stat().st_size <= _WAL_HEADER_BYTES:
@@ -123,10 +125,46 @@ def renew_log(path: Path) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise io_failure(error, "the ledger's log cannot be made durable", str(log)) from error
+    keep_name_of_log(path)
+
+
+def keep_name_of_log(path: Path) -> None:
+    """Make the name of a new log durable, before what it holds is relied on or folded back.
+
+    SQLite synchronises the folder with the first transaction that it writes into a log, and tells
+    nobody when that fails. Raises DiskFailureError.
+    """
+    try:
+        sync_folder(path.parent)
+    except OSError as error:
+        raise DiskFailureError(
+            "the name of the ledger's log cannot be made durable",
+            where=str(path.parent),
+            why=error.strerror or str(error),
+            hint="check the disk (dmesg), then `symfleet resume` goes on",
+        ) from error
+
+
+def close_folded(connection: sqlite3.Connection, path: Path) -> None:
+    """Fold the log back, then close a connection that has written.
+
+    SQLite does both when the last connection closes, and tells nobody what failed. Raises
+    IOFailure or IntegrityError; then it is still open, to be closed unfolded. That a reader needs
+    the log, or the disk is full, is no failure: the log stays, and whoever is next goes on with it.
+    """
+    is_folded = False
+    with contextlib.suppress(DiskFullError, BusyError), guarded(str(path)):
+        busy, pages, folded = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        is_folded = not busy and pages == folded
+    if is_folded:
+        connection.close()
+    else:
+        close_unfolded(connection, path)
 
 
 def close_unfolded(connection: sqlite3.Connection, path: Path) -> None:
-    """Close a connection and leave the log as it is, as after an I/O error.
+    """Close a connection and leave the log as it is: after an I/O error, and in a ledger that is
+    refused.
 
     SQLite folds the log back when the last connection closes: it would synchronise once more what
     could not be synchronised, and take that for done (A2). A reader beside it keeps it from that,

@@ -120,14 +120,8 @@ def translated(error: sqlite3.Error, where: str) -> SymfleetError:  # noqa: PLR0
                 hint="free some space, then `symfleet resume` goes on where it stopped",
             )
         # SQLite calls a read that the disk refused damage, too.
-        case sqlite3.SQLITE_CORRUPT if refused := _refused_read(where):
-            return DiskFailureError(
-                "the ledger cannot be read",
-                where=where,
-                why=refused,
-                hint="check the disk (dmesg); nothing is known to be damaged, and the next start"
-                " checks everything",
-            )
+        case sqlite3.SQLITE_CORRUPT if refused := refused_read(where):
+            return unreadable(where, refused)
         # Our statements fit our schema: a plain error means that the stored one is not ours.
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_FORMAT | sqlite3.SQLITE_ERROR:
             return IntegrityError("the ledger is damaged", where=where, why=why, hint=_VERIFY)
@@ -164,7 +158,18 @@ def translated(error: sqlite3.Error, where: str) -> SymfleetError:  # noqa: PLR0
             )
 
 
-def _refused_read(where: str) -> str:
+def unreadable(where: str, why: str) -> DiskFailureError:
+    """Return what a read that the disk refused ends with."""
+    return DiskFailureError(
+        "the ledger cannot be read",
+        where=where,
+        why=why,
+        hint="check the disk (dmesg); nothing is known to be damaged, and the next start"
+        " checks everything",
+    )
+
+
+def refused_read(where: str) -> str:
     """Return why a database cannot be read, or could not be a moment ago; empty when it can, and is
     damaged. Whoever has met damage relies on no lock of this process any more."""
     path = Path(where)

@@ -141,6 +141,8 @@ def rescue(connection: sqlite3.Connection, path: Path) -> Path:
     unfinished = path.with_name(rescued.name + _UNFINISHED)
     unfinished.unlink(missing_ok=True)
     with guarded(str(unfinished)), contextlib.closing(sqlite3.connect(unfinished)) as copy:
+        # The file is synchronised once, as a whole, before it gets its name.
+        copy.execute("PRAGMA synchronous=OFF")
         connection.backup(copy)
     descriptor = os.open(unfinished, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -30,9 +30,12 @@ from symfleet.ledger.database import (
     check_file,
     check_log_belongs,
     check_schema,
+    close_folded,
+    close_unfolded,
     connect_reader,
     connect_writer,
     is_older_schema,
+    keep_name_of_log,
     migrate,
     renew_log,
 )
@@ -131,6 +134,8 @@ def _make_database(out: Path, campaign: CampaignRow) -> None:
     with guarded(str(unfinished)):
         connection = sqlite3.connect(unfinished, isolation_level=None)
         try:
+            # The file is synchronised once, as a whole, before it gets its name.
+            connection.execute("PRAGMA synchronous=OFF")
             connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             begin_log(connection)
@@ -183,7 +188,7 @@ def open_owner(out: Path, request: OwnerRequest, clock: Clock) -> SqliteLedger:
         check_after_failure(ledger, out)
         _fold_old_log_back(connection, path, request.checkpoint_rows)
     except BaseException:
-        connection.close()
+        close_unfolded(connection, path)
         lock.close()
         raise
     return ledger
@@ -205,11 +210,7 @@ def _check_before_writing(out: Path, accept_older: str | None) -> bool:
     check_file(path)
     check_log_belongs(path, _READ["campaign_as_made"])
     if is_older_schema(path):
-        writer = connect_writer(path)
-        try:
-            migrate(writer, str(path))
-        finally:
-            writer.close()
+        _bring_up_to_date(path)
     connection = connect_reader(path)
     try:
         check_schema(connection, str(path))
@@ -221,10 +222,24 @@ def _check_before_writing(out: Path, accept_older: str | None) -> bool:
     return older
 
 
+def _bring_up_to_date(path: Path) -> None:
+    renew_log(path)
+    writer = connect_writer(path)
+    try:
+        migrate(writer, str(path))
+        keep_name_of_log(path)
+        close_folded(writer, path)
+    except BaseException:
+        close_unfolded(writer, path)
+        raise
+
+
 def _go_on_from_older(connection: sqlite3.Connection, out: Path, incarnation: str) -> None:
     """Make the copy another ledger: what was made after it was taken is lost, and known to be."""
-    with guarded(str(out / LEDGER_NAME)):
+    path = out / LEDGER_NAME
+    with guarded(str(path)):
         connection.execute(_OPENING["accept_older"], (incarnation,))
+    keep_name_of_log(path)
     remove_file(out / highwater.HIGHWATER_NAME)
 
 

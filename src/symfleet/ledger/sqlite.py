@@ -28,7 +28,7 @@ from symfleet.ledger.audit_background import Slices, page_slices
 from symfleet.ledger.contract import EpochRequest, LedgerStatus
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.crash_points import pass_committed
-from symfleet.ledger.database import close_unfolded
+from symfleet.ledger.database import close_folded, close_unfolded, keep_name_of_log
 from symfleet.ledger.faults import DiskFullError, guarded
 from symfleet.ledger.highwater import Highwater, write_highwater
 from symfleet.ledger.open_files import OpenFiles, keep_what_is_left, never_close
@@ -89,6 +89,7 @@ class SqliteLedger(RowLedger):
         self._limits = limits
         self._cursor = connection.cursor()
         self._is_full = True  # PRAGMA synchronous as it is now
+        self._log_has_name = False
         self._starved = False
         self._broken: SymfleetError | None = None
         self._files = OpenFiles(path)
@@ -140,13 +141,15 @@ class SqliteLedger(RowLedger):
         self,
         work: Callable[[Cursor], _T],
         *,
-        opens_epoch: bool = False,  # noqa: ARG002 - the owner's lock keeps all others out
+        opens_epoch: bool = False,
     ) -> _T:
-        with self._transaction() as cursor:
+        with self._transaction(opens_epoch=opens_epoch) as cursor:
             return work(cursor)
 
     @contextlib.contextmanager
-    def _transaction(self, *, lease_only: bool = False) -> Iterator[sqlite3.Cursor]:
+    def _transaction(
+        self, *, lease_only: bool = False, opens_epoch: bool = False
+    ) -> Iterator[sqlite3.Cursor]:
         """Run the block in one transaction and write the standing at its end."""
         if self._broken is not None:
             raise self._broken
@@ -161,6 +164,8 @@ class SqliteLedger(RowLedger):
                 self._write_standing(cursor, before)
                 crash.point("commit.before")
                 cursor.execute(_COMMIT)
+                if not opens_epoch:  # `highwater` follows at once, and its folder is synchronised
+                    self._keep_name_of_log()
                 crash.point("commit.after")
         except BaseException as error:
             self._abandon(error)
@@ -179,6 +184,12 @@ class SqliteLedger(RowLedger):
         if full != self._is_full:
             self._writer.execute(f"PRAGMA synchronous={'FULL' if full else 'NORMAL'}")
             self._is_full = full
+
+    def _keep_name_of_log(self) -> None:
+        """Once, after the first transaction of this opening: it made the log, if there was none."""
+        if not self._log_has_name and self._changes():
+            keep_name_of_log(Path(self._where))
+            self._log_has_name = True
 
     def _abandon(self, error: BaseException) -> None:
         """Take a failed transaction back, and what memory made of it."""
@@ -225,6 +236,7 @@ class SqliteLedger(RowLedger):
     def _fold_log_back(self, mode: str) -> None:
         try:
             with contextlib.suppress(DiskFullError), guarded(self._where):
+                self._keep_name_of_log()
                 crash.point("checkpoint.before")
                 self._writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
                 crash.point("checkpoint.after")
@@ -242,6 +254,7 @@ class SqliteLedger(RowLedger):
         self._marked_at = self._clock.monotonic()
         self._marked = standing.decisions
         write_highwater(self._out, self.highwater())
+        self._log_has_name = True  # they are in one folder
 
     # ---- reading --------------------------------------------------------------------------------
 
@@ -260,18 +273,32 @@ class SqliteLedger(RowLedger):
     # ---- the end --------------------------------------------------------------------------------
 
     def abandon(self) -> None:
-        """Let go without a last word: no `highwater`, no verdict, leases as they are."""
+        """Let go without a last word: no `highwater`, no verdict, leases as they are. Raises
+        IOFailure when the log cannot be folded back."""
         # SQLite keeps a connection's files open until its last statement is gone.
         if self._audit is not None:
             self._audit.close()
         self._cursor.close()
+        try:
+            self._close_writer()
+        finally:
+            self._lock.close()
+
+    def _close_writer(self) -> None:
         if self._keeps_open:
             never_close(self._writer)
-        elif self._broken is None or self._lost is not None:
+        elif self._lost is not None:
             self._writer.close()
-        else:
+        elif self._broken is not None:
             close_unfolded(self._writer, Path(self._where))
-        self._lock.close()
+        else:
+            try:
+                self._keep_name_of_log()
+                close_folded(self._writer, Path(self._where))
+            except SymfleetError as error:
+                self._break(error)
+                close_unfolded(self._writer, Path(self._where))
+                raise
 
     def close(self) -> None:
         """Fold the log back, write `highwater`, release the lock; never hides an earlier error."""

@@ -21,6 +21,7 @@ from symfleet.ledger.database import (
     check_schema,
     close_unfolded,
     connect_reader,
+    keep_name_of_log,
     migrate,
     renew_log,
 )
@@ -29,6 +30,8 @@ from symfleet.ledger.statements import load
 from symfleet.ledger.tables import MARK_TABLE, Row, Table, quoted
 
 SIDE_FILES: Final = ("", "-wal", "-shm", "-journal")
+_SYNCHRONOUS: Final = "PRAGMA synchronous=NORMAL"
+"""The file is synchronised as a whole before it counts; until then it may be begun again."""
 
 _SQL: Final = load("copying")
 _READ: Final = load("reading")
@@ -118,20 +121,29 @@ class SqliteCopy(SqliteTables):
 
     def prepare(self, source: str) -> bool:
         """Go on with the copy of this source, or begin one."""
-        if self._marked_source() == source:
-            return True
-        self.discard()
+        again = self._marked_source() == source
+        if not again:
+            self.discard()
+            self._begin(source)
+        # Its log is there now; what is folded back below relies on it.
+        keep_name_of_log(self.path)
+        return again
+
+    def _begin(self, source: str) -> None:
         with guarded(self.where):
             self._connection = _connect(self.path)
             execute = self._connection.execute
+            # Before there is a log, SQLite tries a failed sync of the file once more. Nothing
+            # counts yet: without the log, which holds the first page again, this is no copy.
+            execute("PRAGMA synchronous=OFF")
             execute(f"PRAGMA page_size={PAGE_BYTES}")
             execute(f"PRAGMA application_id={APPLICATION_ID}")
             begin_log(self._connection)
+            execute(_SYNCHRONOUS)
             migrate(self._connection, self.where)
             with self._transaction():
                 execute(_SQL["make_mark"])
                 execute(_SQL["put_mark"], (source,))
-        return False
 
     def _marked_source(self) -> str | None:
         """Return what is being copied here; None when a kill left nothing that could be used."""
@@ -225,6 +237,7 @@ def finish_copy(path: Path, name: Path) -> None:
             if is_marked(connection):
                 connection.execute(_SQL["drop_mark"])
             check_schema(connection, str(path))
+            keep_name_of_log(path)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
             close_unfolded(connection, path)
@@ -246,8 +259,7 @@ def name_database(path: Path, name: Path) -> None:
 def _connect(path: Path) -> sqlite3.Connection:
     renew_log(path)
     connection = sqlite3.connect(path, isolation_level=None)
-    # The file is synchronised as a whole before it counts; until then it may be begun again.
-    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(_SYNCHRONOUS)
     return connection
 
 

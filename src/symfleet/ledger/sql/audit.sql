@@ -7,6 +7,9 @@ WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name
 -- name: integrity_check
 PRAGMA integrity_check(20)
 
+-- name: file
+PRAGMA database_list
+
 -- name: references
 PRAGMA foreign_key_check
 

@@ -73,6 +73,8 @@ FAULTS: Final = (
     Fault("disk full from then on", SPACE, errno.ENOSPC, Mode.FOR_EVER),
     Fault("disk gone from then on", CHANGES | Kind.READ, errno.EIO, Mode.FOR_EVER),
 )
+EACH_SYNC: Final = Fault("EIO in a sync", Kind.SYNC, errno.EIO)
+"""A part of the first one, so small that each change can be tried with all of it."""
 
 
 def variable(folder: Path, fault: Fault, nth: int, who: str) -> dict[str, str]:
@@ -111,8 +113,8 @@ class Shim:
         ]
         self._pause = library.io_faults_pause
         self._fired, self._retried = library.io_faults_fired, library.io_faults_retried
-        self._first_kind = library.io_faults_first_kind
-        for counter in (self._fired, self._retried, self._first_kind):
+        self._unsettled = library.io_faults_unsettled
+        for counter in (self._fired, self._retried, self._unsettled):
             counter.restype = ctypes.c_long
 
     def arm(self, folder: Path, fault: Fault, nth: int) -> None:
@@ -138,11 +140,12 @@ class Shim:
         return int(self._fired())
 
     @property
-    def first_kind(self) -> Kind:
-        """The kind of the call that failed first."""
-        return Kind(int(self._first_kind()))
-
-    @property
     def retried(self) -> int:
         """How often a file was synchronised again after that had failed."""
         return int(self._retried())
+
+    @property
+    def unsettled(self) -> int:
+        """How many syncs have failed, but for one of a folder that a later one of the same folder
+        has made up for."""
+        return int(self._unsettled())

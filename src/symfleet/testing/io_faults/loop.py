@@ -21,14 +21,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from symfleet.errors import ExitCode, SymfleetError
-from symfleet.ledger.database import LEDGER_NAME
 from symfleet.testing.io_faults.cases import CALLS_MAX, Problem, Report
-from symfleet.testing.io_faults.faults import FAULTS, Fault, Kind, Mode, Shim
+from symfleet.testing.io_faults.faults import EACH_SYNC, FAULTS, Fault, Mode, Shim
 from symfleet.testing.io_faults.launch import NAME, LaunchLoop
 from symfleet.testing.io_faults.planted import PLANTS
 from symfleet.testing.ledgers import ManualClock
 from symfleet.testing.power_cut import campaign, drivers
-from symfleet.testing.power_cut.campaign import OUT, Owner
+from symfleet.testing.power_cut.campaign import Owner
 from symfleet.testing.power_cut.disk import Tree, digest_of
 from symfleet.testing.power_cut.drivers import DRIVERS, Notes
 from symfleet.testing.power_cut.judge import Judge, Tally, working_in
@@ -43,7 +42,7 @@ class Ended:
     code: int
     fired: int
     retried: int
-    first_kind: Kind
+    unsettled: int
     said: str
     notes: list[str]
 
@@ -103,11 +102,9 @@ class Loop:
     def _wrong(self, ended: Ended) -> Iterator[str]:
         if ended.code not in (ExitCode.DONE, ExitCode.IO) or (ended.code and not ended.fired):
             yield f"it ended with {ended.code}: {ended.said}"
-        if ended.code == ExitCode.DONE and ended.first_kind is Kind.SYNC:
+        if ended.code == ExitCode.DONE and ended.unsettled:
             yield "a sync failed, and the program ended as if nothing had"
-        # What is left under this name is thrown away by whoever creates the ledger next.
-        is_thrown_away = (self._case / OUT / f"{LEDGER_NAME}.creating").exists()
-        if ended.retried and not is_thrown_away:
+        if ended.retried:
             yield f"a file was synchronised again after that had failed: {ended.said}"
         yield from self._judge.problems(tree_of(self._case), ended.notes)
 
@@ -127,9 +124,9 @@ class Loop:
             finally:
                 os._exit(code)
         _, status = os.waitpid(child, 0)
-        fired, retried, kind, said = json.loads(words.read_text())
+        fired, retried, unsettled, said = json.loads(words.read_text())
         lines = notes.read_text().splitlines() if notes.exists() else []
-        return Ended(os.waitstatus_to_exitcode(status), fired, retried, Kind(kind), said, lines)
+        return Ended(os.waitstatus_to_exitcode(status), fired, retried, unsettled, said, lines)
 
     def _live(self, fault: Fault | None, nth: int, notes: Path, words: Path) -> int:
         """Be the child: do what a coordinator's process does with an error, and return its code."""
@@ -153,9 +150,9 @@ class Loop:
         except BaseException:  # noqa: BLE001 - the border of a process
             said, code = traceback.format_exc(), int(ExitCode.INTEGRITY)
         fired, retried = self._shim.fired, self._shim.retried
-        kind = self._shim.first_kind
+        unsettled = self._shim.unsettled
         self._shim.disarm()
-        words.write_text(json.dumps([fired, retried, int(kind), said]))
+        words.write_text(json.dumps([fired, retried, unsettled, said]))
         return code
 
 
@@ -186,7 +183,7 @@ def main() -> int:
         else:
             loop = Loop(name, options.scratch, shim, report)
         dice = random.Random(f"{name} {options.seed}")
-        for fault in FAULTS:
+        for fault in (*FAULTS, EACH_SYNC):
             if fault.name in options.faults and options.nth:
                 loop.case(fault, options.nth)
             elif fault.name in options.faults:

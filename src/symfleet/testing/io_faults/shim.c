@@ -8,7 +8,10 @@
 //
 // It also watches what comes after a failed fsync: the kernel may have dropped
 // the pages, so that another fsync of the same file that succeeds proves
-// nothing. Such calls are counted (io_faults_retried).
+// nothing. Such calls are counted (io_faults_retried). With a folder it is
+// otherwise: its names stand in the file system's own log, whose failure stays,
+// so that a later fsync of the same folder that succeeds makes up for one that
+// failed. Failed syncs that nothing made up for are io_faults_unsettled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,11 +47,13 @@ enum { DescriptorsMax = 4096 };
 
 static char Root[PATH_MAX];
 static unsigned Kinds;
-static long Nth, Seen, Fired, Retried, FirstKind;
+static long Nth, Seen, Fired, Retried, Unsettled;
 static int Error, FaultMode, Paused;
 static unsigned char Below[DescriptorsMax];
 static dev_t FailedDevice;
 static ino_t FailedInode;
+static dev_t FolderDevice;
+static ino_t FolderInode;
 
 void io_faults_arm(const char *Folder, unsigned Which, long Number, int Code,
                    int How) {
@@ -57,8 +62,8 @@ void io_faults_arm(const char *Folder, unsigned Which, long Number, int Code,
   Nth = Number;
   Error = Code;
   FaultMode = How;
-  Seen = Fired = Retried = FirstKind = 0;
-  FailedInode = 0;
+  Seen = Fired = Retried = Unsettled = 0;
+  FailedInode = FolderInode = 0;
 }
 
 /// Let all calls through uncounted until it is called with 0.
@@ -66,10 +71,11 @@ void io_faults_pause(int Pause) { Paused = Pause; }
 
 long io_faults_seen(void) { return Seen; }
 long io_faults_fired(void) { return Fired; }
-/// The kind of the call that failed first, 0 when none did.
-long io_faults_first_kind(void) { return FirstKind; }
-
 long io_faults_retried(void) { return Retried; }
+
+/// How many syncs have failed, but for one of a folder that a later one of the
+/// same folder has made up for.
+long io_faults_unsettled(void) { return Unsettled + (FolderInode != 0); }
 
 static void *real(const char *Name) {
   void *Found = dlsym(RTLD_NEXT, Name);
@@ -109,8 +115,7 @@ static int fails(enum Kind Which) {
   ++Seen;
   if (Seen != Nth && !(FaultMode == ModeForEver && Seen > Nth))
     return 0;
-  if (++Fired == 1)
-    FirstKind = Which;
+  ++Fired;
   errno = Error;
   return 1;
 }
@@ -209,8 +214,9 @@ ssize_t pread64(int Descriptor, void *Data, size_t Length, off64_t Offset) {
   return REAL(pread64)(Descriptor, Data, Length, Offset);
 }
 
-/// Count a sync; return whether it is to fail. Remember which file it was.
-static int failsToSync(int Descriptor) {
+/// Count a sync, of a file or folder or of the whole file system; return
+/// whether it is to fail. Remember which file or folder it was.
+static int failsToSync(int Descriptor, int IsWhole) {
   struct stat State;
   if (!isOurs(Descriptor) || fstat(Descriptor, &State) != 0)
     return 0;
@@ -218,6 +224,12 @@ static int failsToSync(int Descriptor) {
     ++Retried;
   if (!fails(KindSync))
     return 0;
+  if (!IsWhole && S_ISDIR(State.st_mode) && !FolderInode) {
+    FolderInode = State.st_ino;
+    FolderDevice = State.st_dev;
+  } else {
+    ++Unsettled;
+  }
   if (S_ISREG(State.st_mode)) {
     FailedInode = State.st_ino;
     FailedDevice = State.st_dev;
@@ -227,15 +239,22 @@ static int failsToSync(int Descriptor) {
 }
 
 int fsync(int Descriptor) {
-  return failsToSync(Descriptor) ? -1 : REAL(fsync)(Descriptor);
+  struct stat State;
+  if (failsToSync(Descriptor, 0))
+    return -1;
+  int Result = REAL(fsync)(Descriptor);
+  if (Result == 0 && FolderInode && fstat(Descriptor, &State) == 0 &&
+      FolderInode == State.st_ino && FolderDevice == State.st_dev)
+    FolderInode = 0;
+  return Result;
 }
 
 int fdatasync(int Descriptor) {
-  return failsToSync(Descriptor) ? -1 : REAL(fdatasync)(Descriptor);
+  return failsToSync(Descriptor, 0) ? -1 : REAL(fdatasync)(Descriptor);
 }
 
 int syncfs(int Descriptor) {
-  return failsToSync(Descriptor) ? -1 : REAL(syncfs)(Descriptor);
+  return failsToSync(Descriptor, 1) ? -1 : REAL(syncfs)(Descriptor);
 }
 
 int rename(const char *Old, const char *New) {

@@ -14,6 +14,9 @@ SELECT coalesce((SELECT 'constraints are not valid: ' || string_agg(k.conname, '
     FROM pg_constraint AS k
     WHERE k.connamespace = current_schema()::regnamespace AND NOT k.convalidated), 'ok')
 
+-- name: file
+SELECT 0, 'main', ''
+
 -- name: references
 SELECT 'work', w.work, 'inputs', 0 FROM work AS w
 WHERE NOT EXISTS (SELECT 1 FROM inputs AS i WHERE i.input = w.input)
