@@ -9,7 +9,9 @@ and at a million folders.
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,10 +68,24 @@ def test_a_planted_fault_is_seen(fault: str, name: str, every: int, seen: str) -
     assert any(seen in violation.what for violation in tally.violations), tally.violations[:5]
 
 
-def test_an_unfinished_copy_that_is_no_database_is_begun_anew(tmp_path: Path) -> None:
+def test_an_unfinished_copy_that_is_no_database_is_begun_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unfinished = tmp_path / "ledger.db.copying"
     unfinished.write_bytes(b"\x07" * 8192)
+    made: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def connected(*words: Any, **more: Any) -> sqlite3.Connection:
+        made.append(connect(*words, **more))
+        return made[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
     with contextlib.closing(SqliteCopy(unfinished)) as copy:
         assert not copy.prepare("source")
+    assert len(made) >= 3
+    for connection in made:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.total_changes  # noqa: B018
     with contextlib.closing(SqliteCopy(unfinished)) as copy:
         assert copy.prepare("source"), "it is gone on with"

@@ -259,7 +259,11 @@ def name_database(path: Path, name: Path) -> None:
 def _connect(path: Path) -> sqlite3.Connection:
     renew_log(path)
     connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute(_SYNCHRONOUS)
+    try:
+        connection.execute(_SYNCHRONOUS)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
