@@ -66,8 +66,8 @@ private:
 
 // Labels of a parsed number and of where it ends. Bits of a long double come in
 // two parts.
-void parsedFloat(ModelCall &Call, const char *Text, char **End, const char *RealEnd, unsigned Format,
-            const void *Number) {
+void parsedFloat(ModelCall &Call, const char *Text, char **End, const char *RealEnd,
+                 unsigned Format, const void *Number) {
   KeepErrno Keep;
   TableLock Lock;
   if (!Lock)
@@ -108,7 +108,7 @@ void parsedFloat(ModelCall &Call, const char *Text, char **End, const char *Real
       clearLabels((uint64_t)End, sizeof(char *));                                                  \
     }                                                                                              \
     ModelCall Call((const void *)__sf_model_##name, 0);                                            \
-    parsedFloat(Call, Text, End, RealEnd, format, &Result);                                             \
+    parsedFloat(Call, Text, End, RealEnd, format, &Result);                                        \
     return Result;                                                                                 \
   }
 SF_PARSE_FLOAT(float, strtof, SF_SINGLE)

@@ -491,16 +491,20 @@ SF_MODEL_API char *__sf_model_stpcpy(char *To, const char *From) {
   return stpcpy(To, From);
 }
 
+static void copiedBounded(const ModelCall &Call, char *To, const char *From, size_t Size) {
+  uint64_t Length = strnlen(From, Size);
+  scanned(Call, From, Length, Size, constant(0), 0);
+  TableLock Lock;
+  if (Lock)
+    copyLabels((uint64_t)To, (uint64_t)From, Length < Size ? Length + 1 : Size);
+  if (Length < Size)
+    clearLabels((uint64_t)To + Length + 1, Size - Length - 1);
+}
+
 SF_MODEL_API char *__sf_model_strncpy(char *To, const char *From, size_t Size) {
   if (G.recording) {
     ModelCall Call((const void *)__sf_model_strncpy, 0);
-    uint64_t Length = strnlen(From, Size);
-    scanned(Call, From, Length, Size, constant(0), 0);
-    TableLock Lock;
-    if (Lock)
-      copyLabels((uint64_t)To, (uint64_t)From, Length < Size ? Length + 1 : Size);
-    if (Length < Size)
-      clearLabels((uint64_t)To + Length + 1, Size - Length - 1);
+    copiedBounded(Call, To, From, Size);
   }
   return strncpy(To, From, Size);
 }
@@ -508,13 +512,7 @@ SF_MODEL_API char *__sf_model_strncpy(char *To, const char *From, size_t Size) {
 SF_MODEL_API char *__sf_model_stpncpy(char *To, const char *From, size_t Size) {
   if (G.recording) {
     ModelCall Call((const void *)__sf_model_stpncpy, 0);
-    uint64_t Length = strnlen(From, Size);
-    scanned(Call, From, Length, Size, constant(0), 0);
-    TableLock Lock;
-    if (Lock)
-      copyLabels((uint64_t)To, (uint64_t)From, Length < Size ? Length + 1 : Size);
-    if (Length < Size)
-      clearLabels((uint64_t)To + Length + 1, Size - Length - 1);
+    copiedBounded(Call, To, From, Size);
   }
   return stpncpy(To, From, Size);
 }

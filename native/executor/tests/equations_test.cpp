@@ -19,13 +19,6 @@ using namespace sf::test;
 
 namespace {
 
-Assignment changeTo(const std::vector<uint8_t> &input) {
-  Assignment changes;
-  for (uint32_t i = 0; i < input.size(); ++i)
-    changes.push_back({i, input[i]});
-  return changes;
-}
-
 /// x * factor + byte over all bytes of the input, in `bits` bits.
 uint32_t polynomial(Program &program, unsigned bits, uint64_t factor, uint8_t join,
                     uint64_t start) {

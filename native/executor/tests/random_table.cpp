@@ -270,6 +270,13 @@ std::vector<uint8_t> randomInput(Random &random, unsigned bytes) {
   return input;
 }
 
+Assignment changeTo(const std::vector<uint8_t> &input) {
+  Assignment changes;
+  for (uint32_t i = 0; i < input.size(); ++i)
+    changes.push_back({i, input[i]});
+  return changes;
+}
+
 std::vector<uint64_t> referenceValues(const RawTable &table, const std::vector<uint8_t> &input) {
   std::vector<uint64_t> values(table.rows.size());
   for (size_t i = 1; i < values.size(); ++i) {

@@ -9,17 +9,6 @@
 using namespace sf;
 using namespace sf::test;
 
-namespace {
-
-Assignment changeTo(const std::vector<uint8_t> &input) {
-  Assignment changes;
-  for (uint32_t i = 0; i < input.size(); ++i)
-    changes.push_back({i, input[i]});
-  return changes;
-}
-
-} // namespace
-
 TEST_CASE(annotationAgreesWithReference) {
   Random random(1);
   for (int graph = 0; graph < 200; ++graph) {
