@@ -101,7 +101,8 @@ def acks(status: LedgerStatus) -> list[tuple[int, int]]:
 @pytest.mark.guarantee("Q4")
 @pytest.mark.guarantee("C7")
 def test_e1_two_coordinators_share_twelve_seeds(make: Make, store: Store) -> None:
-    campaign = make("none", TWELVE)
+    # Long enough that whichever group starts first does not end before the other is there.
+    campaign = make("none", TWELVE, seconds=0.3)
     store.use(campaign)
     run(campaign.job())
     status = campaign.status()
