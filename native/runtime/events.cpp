@@ -24,14 +24,43 @@ void recordGoal(Operand Condition, Place At) {
   addEvent(SF_EV_GOAL, Condition.value & 1, At.ordinal, Condition.label, At.site, 0);
 }
 
+namespace {
+
+// The operand that has one value for each value of this row; 0 if it has none.
+Label sourceOf(Label L) {
+  const sf_row &R = row(L);
+  switch (R.op) {
+  case SF_OP_ADD:
+  case SF_OP_SUB:
+  case SF_OP_XOR:
+    return R.a && R.b ? 0 : R.a | R.b;
+  case SF_OP_ZEXT:
+  case SF_OP_SEXT:
+  case SF_OP_BSWAP:
+  case SF_OP_BITREVERSE:
+    return R.a;
+  default:
+    return 0;
+  }
+}
+
+} // namespace
+
+// An address that is a size behind some place says what the size is, and of the
+// size it is said: whatever else is computed from it is then known to be fixed.
 void recordFact(Operand Value, Place At) {
-  if (!Value.label)
-    return;
-  Meta &M = meta(Value.label);
-  if (M.flags & (RowFact | RowBranched))
-    return;
-  M.flags |= RowFact;
-  addEvent(SF_EV_FACT, 0, At.ordinal, Value.label, At.site, Value.value);
+  while (Value.label) {
+    Meta &M = meta(Value.label);
+    if (M.flags & (RowFact | RowBranched))
+      return;
+    M.flags |= RowFact;
+    Label Source = sourceOf(Value.label);
+    if (!Source)
+      break;
+    Value = known(Source);
+  }
+  if (Value.label)
+    addEvent(SF_EV_FACT, 0, At.ordinal, Value.label, At.site, Value.value);
 }
 
 void concretise(Operand Address, Place At) {

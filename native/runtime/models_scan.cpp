@@ -5,6 +5,7 @@
 // value of a number is an expression over its bytes (number.h). What stopped the
 // function is a goal as a whole too: a text that fits all of the format.
 #include "input.h"
+#include "memory_stream.h"
 #include "model.h"
 #include "shadow.h"
 #include "source.h"
@@ -412,7 +413,7 @@ int scannedString(const ModelCall &Call, const char *S, const char *FormatText, 
 
 // Where a stream stood before the real function read from it.
 struct StreamBefore {
-  explicit StreamBefore(FILE *Stream) : stream(Stream) {
+  explicit StreamBefore(FILE *Stream) : stream(Stream), memory(Stream) {
     KeepErrno Keep;
     constexpr int InBackup = 0x100; // characters that ungetc() put back
     if (G.recording && isInputStream(Stream) && !(Stream->_flags & InBackup))
@@ -420,12 +421,18 @@ struct StreamBefore {
   }
 
   FILE *stream;
+  MemoryAhead memory;
   off_t offset = -1;
 };
 
 int scannedStream(const ModelCall &Call, const StreamBefore &Before, const char *FormatText,
                   va_list Arguments, bool KnowsBinary, int Assigned) {
   KeepErrno Keep;
+  if (Before.memory)
+    if (TableLock Lock; Lock)
+      Scanner(Call, Source::memory(Before.memory.bytes, Before.memory.size), FormatText,
+              KnowsBinary)
+          .follow(Arguments, Assigned);
   if (Before.offset < 0)
     return Assigned;
   uint8_t Room[Source::FileBytesMax];

@@ -1,5 +1,6 @@
 // Models of functions that read from streams.
 #include "input.h"
+#include "memory_stream.h"
 #include "model.h"
 #include "position.h"
 
@@ -28,9 +29,12 @@ int doubtsOf(FILE *Stream) {
 struct Reading {
   FILE *stream;
   Position from;
+  MemoryAhead memory; // of a stream that is not the input
   int doubted;
 
-  explicit Reading(FILE *Stream) : stream(Stream), from(positionOf(Stream)), doubted(Undoubted) {
+  explicit Reading(FILE *Stream)
+      : stream(Stream), from(positionOf(Stream)), memory(from ? nullptr : Stream),
+        doubted(Undoubted) {
     if (from)
       doubted = doubtsOf(Stream);
   }
@@ -57,8 +61,13 @@ struct Reading {
 // A character from a stream: its label, and whether there is one.
 int characterModel(ModelCall &Call, const Reading &Before, int Character) {
   KeepErrno Keep;
-  if (!Before)
+  if (!Before) {
+    TableLock Lock;
+    Operand Byte = Lock && Before.memory.size ? byteAt(Before.memory.bytes) : constant(0);
+    if (Character != EOF && Byte.value == (uint64_t)Character)
+      Call.returns(zext(Byte, 8, 32).label);
     return Character;
+  }
   unsigned char Byte = (unsigned char)Character;
   if (Character == EOF)
     Before.give(&Byte, 0, 1);
@@ -106,6 +115,23 @@ size_t elementsModel(ModelCall &Call, const Reading &Before, void *Buffer, Opera
   return Got;
 }
 
+// A line ends where its delimiter is.
+void delimiterEvents(const ModelCall &Call, const char *Line, uint64_t Size, int Delimiter) {
+  for (uint64_t I = 0; I < Size; ++I)
+    recordBranch(compare(SF_OP_EQ, 8, byteAt(Line + I), constant((uint8_t)Delimiter)), Call.at(I));
+}
+
+// The same line of a stream that is not the input, which may be over memory.
+void otherLine(const ModelCall &Call, const Reading &Before, char *Line, uint64_t Size,
+               int Delimiter) {
+  clearLabels((uint64_t)Line, Size + 1);
+  if (!Before.memory)
+    return;
+  Before.memory.give(Line, Size);
+  if (TableLock Lock; Lock)
+    delimiterEvents(Call, Line, Size, Delimiter);
+}
+
 // A line is there if the input goes on; it ends where its delimiter is, or with
 // the input.
 void lineEvents(const ModelCall &Call, const Reading &Before, const char *Line, uint64_t Size,
@@ -115,8 +141,7 @@ void lineEvents(const ModelCall &Call, const Reading &Before, const char *Line, 
     return;
   recordCharacter(Before.from, Call.atEnd());
   fixLength(Before.from, Call.atEnd(true));
-  for (uint64_t I = 0; I < Size; ++I)
-    recordBranch(compare(SF_OP_EQ, 8, byteAt(Line + I), constant((uint8_t)Delimiter)), Call.at(I));
+  delimiterEvents(Call, Line, Size, Delimiter);
   if (Size && AtEnd)
     recordBranch(has(Before.from, Size + 1), Call.atEnd());
 }
@@ -126,7 +151,7 @@ ssize_t delimitedModel(ModelCall &Call, const Reading &Before, ssize_t Got, char
   KeepErrno Keep;
   if (!Before) {
     if (Got > 0)
-      clearLabels((uint64_t)*Line, (uint64_t)Got + 1);
+      otherLine(Call, Before, *Line, (uint64_t)Got, Delimiter);
     return Got;
   }
   const uint64_t Size = Got > 0 ? (uint64_t)Got : 0;
@@ -149,6 +174,7 @@ FILE *openedStream(FILE *Stream, const char *Path) {
     return nullptr;
   KeepErrno Keep;
   forgetStream(Stream);
+  forgetMemoryStream(Stream);
   if (Path)
     noteOpened(fileno(Stream), Path);
   return Stream;
@@ -218,8 +244,23 @@ SF_MODEL_API FILE *__sf_model_fdopen(int Fd, const char *Mode) {
   return openedStream(fdopen(Fd, Mode), nullptr);
 }
 
+SF_MODEL_API FILE *__sf_model_fmemopen(void *Bytes, size_t Size, const char *Mode) {
+  if (!G.recording)
+    return fmemopen(Bytes, Size, Mode);
+  ModelCall Call((const void *)__sf_model_fmemopen, 2);
+  FILE *Stream = openedStream(fmemopen(Bytes, Size, Mode), nullptr);
+  if (!Stream || !Bytes)
+    return Stream;
+  KeepErrno Keep;
+  if (TableLock Lock; Lock)
+    concretise(Call.argument(1, Size), Call.at(0));
+  noteMemoryStream(Stream, Bytes, Size);
+  return Stream;
+}
+
 SF_MODEL_API int __sf_model_fclose(FILE *Stream) {
   forgetStream(Stream);
+  forgetMemoryStream(Stream);
   return fclose(Stream);
 }
 
@@ -233,7 +274,7 @@ SF_MODEL_API size_t __sf_model_fread(void *Buffer, size_t Size, size_t Count, FI
   if (Before)
     return elementsModel(Call, Before, Buffer, Call.argument(1, Size), Call.argument(2, Count),
                          Got);
-  clearLabels((uint64_t)Buffer, Got * Size);
+  Before.memory.give(Buffer, Got * Size);
   return Got;
 }
 
@@ -248,7 +289,7 @@ SF_MODEL_API size_t __sf_model_fread_unlocked(void *Buffer, size_t Size, size_t 
   if (Before)
     return elementsModel(Call, Before, Buffer, Call.argument(1, Size), Call.argument(2, Count),
                          Got);
-  clearLabels((uint64_t)Buffer, Got * Size);
+  Before.memory.give(Buffer, Got * Size);
   return Got;
 }
 
@@ -262,7 +303,7 @@ SF_MODEL_API char *__sf_model_fgets(char *Buffer, int Size, FILE *Stream) {
   KeepErrno Keep;
   if (!Before) {
     if (Line)
-      clearLabels((uint64_t)Buffer, strlen(Line) + 1);
+      otherLine(Call, Before, Line, strlen(Line), '\n');
     return Line;
   }
   const uint64_t Got = Line ? Before.taken(strlen(Line)) : 0;

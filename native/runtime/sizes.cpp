@@ -39,12 +39,39 @@ bool endsOf(Operand Size, uint64_t To, uint64_t From, Ends &Out) {
   return true;
 }
 
+// Whether the input's length says what a value is, and none of its bytes.
+bool followsLength(Label L) {
+  constexpr unsigned RowsMax = 64;
+  Label Rows[RowsMax] = {L};
+  unsigned Count = 1;
+  if (!(meta(L).flags & RowLength))
+    return false;
+  for (unsigned I = 0; I < Count; ++I) {
+    const sf_row &R = row(Rows[I]);
+    if (R.op == SF_OP_INPUT || Count + 3 > RowsMax || (R.op > SF_OP_ITE && R.op != SF_OP_BSWAP))
+      return false;
+    const Label Operands[3] = {R.a, R.b, R.op == SF_OP_ITE ? R.c : 0};
+    for (Label Each : Operands)
+      if (Each)
+        Rows[Count++] = Each;
+  }
+  return true;
+}
+
 // Other sizes than these are not followed.
 void limitSize(Operand Size, const Ends &E, Place At) {
   Operand Moved = binary(SF_OP_SUB, 64, Size, constant(E.first));
   Operand Inside = compare(SF_OP_ULE, 64, Moved, constant(E.end - E.first));
   recordGoal(Inside, {At.site, 2});
   recordFact(Inside, {At.site, 2});
+}
+
+// A shorter input is another goal. On this path what was copied is there: bytes of
+// the input and nothing else, as the models of texts want them.
+void requireSize(Operand Size, Place At) {
+  Operand Whole = compare(SF_OP_ULE, 64, constant(Size.value), Size);
+  recordGoal(Whole, {At.site, 3});
+  recordFact(Whole, {At.site, 3});
 }
 
 Operand chosen(uint64_t Index, Operand Size, Operand New, Operand Old) {
@@ -78,7 +105,12 @@ bool copySized(uint64_t To, uint64_t From, Operand Size, Place At) {
   }
   limitSize(Size, E, At);
   copyLabels(To, From, Size.value);
-  for (uint64_t I = E.first; I < E.end; ++I)
+  uint64_t Chosen = E.first;
+  if (followsLength(Size.label)) {
+    requireSize(Size, At);
+    Chosen = Size.value < E.end ? Size.value : E.end;
+  }
+  for (uint64_t I = Chosen; I < E.end; ++I)
     storeLabel(To + I, 1, chosen(I, Size, New[I - E.first], Old[I - E.first]).label);
   return true;
 }

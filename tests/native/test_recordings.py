@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from random_programs import write_program
-from recording import COVER, EOF, Target, check_recording
+from recording import COVER, EOF, FACT, INPUT, Target, check_recording
 from wrapper import SOURCES, Compile
 
 SEEDS = range(6)
@@ -128,6 +128,27 @@ def test_standard_input_is_symbolic_in_every_execution(
             short = target.run(b"A")
             assert os.waitstatus_to_exitcode(short.status) == 3
             assert [event.value for event in short.events if event.kind == EOF] == [10]
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_text_that_was_copied_with_its_size_is_the_inputs(
+    level: str, tmp_path: pathlib.Path, instrumented: Compile
+) -> None:
+    source = tmp_path / "copies.c"
+    source.write_text(
+        "#include <stdio.h>\n#include <string.h>\nint main(void) {\n"
+        "  char from[16], to[64] = {0}; size_t size = fread(from, 1, 15, stdin);\n"
+        '  memcpy(to, from, size); to[size] = 0; return strcmp(to, "abcdefgh") == 0; }\n'
+    )
+    with Target([str(instrumented(source, level))], tmp_path / "input") as target:
+        recording = target.run(b"abcdXfgh")
+    # What is compared is an input byte and no choice of the size; what the place of
+    # the terminator says is a fact about the size, not about an address.
+    compared = [recording.rows[event.label] for event in recording.branches][-5:]
+    assert [recording.rows[row.a].op for row in compared] == [INPUT] * 5
+    facts = [event.value for event in recording.events if event.kind == FACT]
+    assert facts
+    assert max(facts) < 1 << 32
 
 
 def test_full_tables_degrade_the_run_and_do_not_end_it(

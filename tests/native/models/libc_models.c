@@ -141,6 +141,45 @@ CASE(strsep) {
   }
 }
 
+/* ---- Order */
+static uint64_t compared; /* what the library asked, in its order */
+static size_t compared_bytes;
+static int in_order(const void *a, const void *b) {
+  const uint8_t *x = a, *y = b;
+  for (size_t i = 0; i < compared_bytes; i++)
+    compared = (compared ^ (uint64_t)(x[i] << 8 | y[i])) * 0x100000001b3ull;
+  return memcmp(a, b, (compared_bytes + 1) / 2);
+}
+static int in_order_of(const void *a, const void *b, void *asked) {
+  ++*(unsigned *)asked;
+  return in_order(b, a);
+}
+/* Elements of some size, and how many of them the text has. */
+static size_t elements(struct world *w, size_t *size) {
+  static const size_t sizes[] = {1, 2, 3, 4, 8, 12, 16, 20, 40};
+  memcpy(buffer(w), w->text, TEXT);
+  compared = 0;
+  compared_bytes = *size = sizes[choose(w, 5, 9)];
+  return TEXT / *size - choose(w, 6, 2);
+}
+CASE(qsort) {
+  size_t size, count = elements(w, &size);
+  f(buffer(w), count, size, in_order);
+  see(w, compared);
+}
+CASE(qsort_r) {
+  size_t size, count = elements(w, &size);
+  unsigned asked = 0;
+  f(buffer(w), count, size, in_order_of, &asked);
+  see(w, compared + asked);
+}
+CASE(bsearch) {
+  size_t size, count = elements(w, &size);
+  const char *key = buffer(w) + size * choose(w, 7, (unsigned)count + 1);
+  see_pointer(w, f(key, buffer(w), count, size, in_order));
+  see(w, compared);
+}
+
 /* ---- Copies */
 CASE(memcpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
 CASE(mempcpy) { TEXTS; see_pointer(w, f(buffer(w), a, n)); }
@@ -993,6 +1032,25 @@ static void see_fstatat(struct world *w, stat_at *f) {
 }
 CASE(fstatat) { see_fstatat(w, (stat_at *)f); }
 CASE(fstatat64) { see_fstatat(w, (stat_at *)f); }
+CASE(fmemopen) {
+  TEXTS;
+  FILE *s = f(a, n, choose(w, 8, 3) ? "r" : "r+");
+  see(w, s != NULL);
+  if (!s)
+    return;
+  int number = -1;
+  see(w, (uint64_t)getc(s));
+  see(w, (uint64_t)fread(buffer(w), 2, 2, s));
+  see_pointer(w, fgets(buffer(w) + 8, 1 + (int)choose(w, 9, 20), s));
+  see(w, (uint64_t)fscanf(s, "%d", &number));
+  see(w, (uint64_t)number);
+  see(w, (uint64_t)ungetc('u', s));
+  see(w, (uint64_t)fgetc(s));
+  see(w, (uint64_t)fseek(s, (long)choose(w, 10, 9), SEEK_SET));
+  see(w, (uint64_t)fgetc(s));
+  see(w, (uint64_t)ftell(s));
+  see(w, (uint64_t)fclose(s));
+}
 static void seek_stream(int (*f)(FILE *, long, int), struct world *w) {
   FILE *s = input_stream(w);
   for (unsigned i = 0; i < 3; i++) {
