@@ -141,7 +141,8 @@ def _usage_error(app: App, tokens: Sequence[str], error: cyclopts.CycloptsError)
     where = " ".join(("symfleet", *tokens))
     match error:
         case cyclopts.UnknownOptionError():
-            word = str(error.token.keyword)
+            # What stands where arguments may stand has no keyword.
+            word = (error.token.keyword or error.token.value).partition("=")[0]
             close = nearest(word, _option_names(error.argument_collection or ()))
             return UserError(
                 f"there is no option {word}",

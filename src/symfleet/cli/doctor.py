@@ -20,12 +20,13 @@ from symfleet.config.environment import (
 from symfleet.config.hostfile import with_hostfile
 from symfleet.config.model import Resources
 from symfleet.config.resolve import resolve
+from symfleet.config.target import INPUT_MODES
 from symfleet.doctor.check import Check, Verdict, ok, problem
 from symfleet.doctor.host import check_host
 from symfleet.doctor.mixture import check_objects
 from symfleet.doctor.target import find_target, is_instrumented
 from symfleet.doctor.trial import try_target
-from symfleet.errors import ExitCode, HostError
+from symfleet.errors import ExitCode, HostError, UserError
 from symfleet.runtime.mpirun import find_mpirun
 from symfleet.runtime.placement import place_ranks
 from symfleet.runtime.reach import SSH, ask_hosts, problem_of
@@ -61,11 +62,21 @@ Ssh = Annotated[
         allow_leading_hyphen=True,
     ),
 ]
+InputMode = Annotated[
+    str | None,
+    Parameter(
+        name="--input-mode",
+        help=f"How the target gets its input, as `explore` takes it: {', '.join(INPUT_MODES)}.",
+        show_default=False,
+    ),
+]
 
 _MARKS: Final = {Verdict.OK: "ok     ", Verdict.WARNING: "warning", Verdict.PROBLEM: "PROBLEM"}
 
 
-def check_one_target(name: str, arguments: tuple[str, ...], search: str) -> Iterator[Check]:
+def check_one_target(
+    name: str, arguments: tuple[str, ...], search: str, input_mode: str
+) -> Iterator[Check]:
     """Yield the checks of a target; raise UserError when there is none to look at."""
     program = find_target(name, search)
     yield ok("target", str(program))
@@ -79,7 +90,7 @@ def check_one_target(name: str, arguments: tuple[str, ...], search: str) -> Iter
     yield ok("instrumented", "built by symfleet")
     yield from check_objects(program)
     if executor_path().is_file():
-        yield try_target(executor_path(), (str(program), *arguments))
+        yield try_target(executor_path(), (str(program), *arguments), input_mode)
 
 
 def _lines(checks: list[Check]) -> Iterator[str]:
@@ -95,6 +106,7 @@ def register(app: App, invocation: Invocation) -> None:
     @app.command(name="doctor")
     def doctor(
         *target: Target,
+        input_mode: InputMode = None,
         output: Output = Path(),
         hosts: NamedHosts = None,
         hostfile: Hostfile = None,
@@ -106,11 +118,21 @@ def register(app: App, invocation: Invocation) -> None:
 
         A program and its arguments may stand after `--`, as `explore` takes them.
         """
-        said = {"hosts": hosts, "hostfile": hostfile, "ssh": ssh}
-        flags = {name: value for name, value in said.items() if value is not None}
-        others = with_hostfile(resolve(flags, settings_environment()).config).resources
         argv = (*target, *(invocation.target or ()))
-        return examine(argv, output, others, as_json=json)
+        said: dict[str, object] = {"hosts": hosts, "hostfile": hostfile, "ssh": ssh}
+        if input_mode is not None:
+            said |= {"input_mode": input_mode, "argv": argv}
+            if not argv:
+                raise UserError(
+                    "there is no target that could get its input",
+                    where=f"--input-mode {input_mode}",
+                    why="the option says how a target is called",
+                    hint="symfleet doctor --input-mode MODE -- TARGET ...",
+                )
+        flags = {name: value for name, value in said.items() if value is not None}
+        config = with_hostfile(resolve(flags, settings_environment()).config)
+        mode = config.target.input_mode
+        return examine(argv, output, config.resources, mode, as_json=json)
 
 
 def check_other_hosts(resources: Resources) -> Iterator[Check]:
@@ -126,7 +148,9 @@ def check_other_hosts(resources: Resources) -> Iterator[Check]:
             yield problem(f"host {answer.host}", f"{bad.what}: {bad.why}", bad.hint)
 
 
-def examine(argv: tuple[str, ...], output: Path, others: Resources, *, as_json: bool) -> int:
+def examine(
+    argv: tuple[str, ...], output: Path, others: Resources, input_mode: str, *, as_json: bool
+) -> int:
     """Show all checks; return the exit code. `argv`: the target, empty when there is none."""
     environment = inherited_environment()
     search = environment.get("PATH", os.defpath)
@@ -137,7 +161,7 @@ def examine(argv: tuple[str, ...], output: Path, others: Resources, *, as_json: 
     checks = list(check_host(output.absolute(), mpirun, environment))
     checks += check_other_hosts(others)
     if argv:
-        checks += check_one_target(argv[0], argv[1:], search)
+        checks += check_one_target(argv[0], argv[1:], search, input_mode)
     present.show(checks, _lines(checks), as_json=as_json)
     bad = any(check.verdict is Verdict.PROBLEM for check in checks)
     return int(ExitCode.HOST if bad else ExitCode.DONE)

@@ -14,6 +14,7 @@ INPUT_MARK: Final = "@@"
 itself."""
 SOCKET_MODES: Final = ("socket", "listener")
 """Standard input is a socket, and the input comes through it."""
+INPUT_MODES: Final = ("auto", "file", "stdin", *SOCKET_MODES, "argv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Target(Checked):
     )
     input_mode: str = choice(
         "auto",
-        ["auto", "file", "stdin", "socket", "listener", "argv"],
+        list(INPUT_MODES),
         "How the target gets its input: as a file whose path stands for `@@`, on standard input (as"
         " a file, a connected socket, or a listening socket with one connection), or as the"
         " argument that `@@` stands for. `auto` is `file` when an argument holds `@@`, else"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, assert_never
 
 from symfleet.config.model import INPUT_MARK
@@ -20,6 +21,16 @@ STAGING: Final = ".staging"
 CAMPAIGN_MARKS: Final = ("ledger.db", "ledger.url", "job.lock")
 """Files of which a campaign's folder always has one, from before its first look at the seeds.
 campaign.toml is none: people keep settings of that name beside their seeds."""
+
+
+SANITIZER_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "abort_on_error=1:halt_on_error=1:print_stacktrace=1",
+    }
+)
+"""Variables of sanitizers, where nobody sets them: as the engine does (`fork_server.cpp`), a report
+ends in a signal; for people who read it, it has names and lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +144,8 @@ def _script(artefact: Artefact, reproduction: Reproduction) -> bytes:
         'input=$(dirname -- "$0")/input',
     ]
     lines += [f"export {shlex.quote(pair)}" for pair in reproduction.environment]
+    for name, value in SANITIZER_OPTIONS.items():
+        lines.append(f'export {name}="${{{name}-{value}}}"')
     lines.append(f"exec {' '.join(words)}{redirect}")
     return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 

@@ -38,14 +38,15 @@ class _Done(msgspec.Struct, frozen=True):
     losses: tuple[_Loss, ...] = ()
 
 
-def try_target(executor: Path, argv: tuple[str, ...]) -> Check:
+def try_target(executor: Path, argv: tuple[str, ...], input_mode: str = "auto") -> Check:
     """Run one execution with `symfleet-exec`; say what it made of it. It never raises."""
     with tempfile.TemporaryDirectory(prefix="symfleet-doctor-") as folder:
         source = Path(folder) / "input"
         source.write_bytes(_INPUT)
         children = Path(folder) / "children"
         children.mkdir()
-        words = [str(executor), "--json", "-i", str(source), "-o", str(children), "--", *argv]
+        words = [str(executor), "--json", "-i", str(source), "-o", str(children)]
+        words += ["--input-mode", input_mode, "--", *argv]
         try:
             ended = subprocess.run(
                 words,
@@ -86,7 +87,7 @@ def _judge(done: _Done | None) -> Check:
         return warning(
             "trial",
             f"the target read no byte of its input; it opened {opened}",
-            "say how it is called: symfleet doctor -- TARGET ... @@",
+            "say how it is called: symfleet doctor [--input-mode MODE] -- TARGET [@@]",
         )
     if done.reason == OUTPUT_LIMIT:
         return warning("trial", "the target is cut off for its output", ADVICE[OUTPUT_LIMIT])

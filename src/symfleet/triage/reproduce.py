@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from symfleet.config.target import SOCKET_MODES
-from symfleet.corpus.layout import Reproduction, argument_of, command_line
+from symfleet.corpus.layout import SANITIZER_OPTIONS, Reproduction, argument_of, command_line
 from symfleet.corpus.peer import PEER
 from symfleet.engine.processes import reset_signals
 from symfleet.errors import HostError
@@ -54,7 +54,7 @@ def replay(
                     stdin=stdin if use_stdin else subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    env={**environment, **extra},
+                    env={**SANITIZER_OPTIONS, **environment, **extra},
                     process_group=0,
                     preexec_fn=_limit,  # noqa: PLW1509 (one thread, before the program starts)
                 )

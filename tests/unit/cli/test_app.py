@@ -67,6 +67,23 @@ def test_the_launcher_loads_no_protocol_machine() -> None:
     assert "importlib.metadata" not in loaded - modules_after("import cyclopts")
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["doctor", "--input-moode", "argv", "--", "x"], "did you mean --input-mode?"),
+        (["doctor", "--input-moode=argv", "--", "x"], "there is no option --input-moode\n"),
+        (["doctor", "--input-mode", "nope", "--", "x"], "one of auto, file, stdin"),
+        (["doctor", "--input-mode", "argv"], "no target"),
+        (["doctor", "--input-mode", "file", "--", "/bin/true"], "no argument holds @@"),
+    ],
+)
+def test_how_the_target_gets_its_input_is_asked_for_as_explore_does(
+    capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert run(words) == 64
+    assert told in capsys.readouterr().err
+
+
 def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert run([*words]) == 0
     return capsys.readouterr().out

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from symfleet.config.model import CampaignConfig, Target
+from symfleet.config.target import INPUT_MODES
 from symfleet.doctor import target as checks
 from symfleet.doctor.check import Verdict
 from symfleet.doctor.trial import try_target
@@ -102,6 +103,14 @@ def test_a_trial_says_what_the_executor_said(
     assert check.verdict is verdict
     assert words in check.detail
     assert bool(check.fix) is (verdict is not Verdict.OK)
+
+
+@pytest.mark.parametrize("mode", INPUT_MODES)
+def test_a_trial_gives_the_input_as_a_campaign_would(tmp_path: Path, mode: str) -> None:
+    said = tmp_path / "said"
+    executor = program(tmp_path / "exec", f'#!/bin/sh\necho "$@" >{said}\n'.encode())
+    try_target(executor, ("/bin/true", "@@"), mode)
+    assert f"--input-mode {mode} -- /bin/true @@" in said.read_text()
 
 
 def test_an_executor_that_cannot_be_started_is_a_problem(tmp_path: Path) -> None:

@@ -61,6 +61,20 @@ def test_variables_reach_the_target_and_its_output_is_kept(tmp_path: Path) -> No
     assert replay(reproduction, b"", 10.0, ENVIRONMENT).output == "a=b\noops\n"
 
 
+def test_a_sanitizers_report_ends_in_a_signal_unless_the_user_says_otherwise(
+    tmp_path: Path,
+) -> None:
+    said = 'case "$ASAN_OPTIONS$UBSAN_OPTIONS" in *abort_on_error=1*abort_on_error=1*) '
+    target = script(tmp_path, said + "kill -ABRT $$;; esac; exit 1")
+    plain = {name: value for name, value in ENVIRONMENT.items() if "SAN_OPTIONS" not in name}
+    again = replay(Reproduction((target,), "stdin"), b"", 10.0, plain)
+    assert (again.outcome, again.signal) == (Outcome.CRASH, signal.SIGABRT)
+    own = Reproduction((target,), "stdin", ("ASAN_OPTIONS=abort_on_error=0",))
+    assert replay(own, b"", 10.0, plain).exit_code == 1
+    inherited = {**plain, "UBSAN_OPTIONS": ""}
+    assert replay(Reproduction((target,), "stdin"), b"", 10.0, inherited).exit_code == 1
+
+
 def test_a_hang_is_ended_with_everything_below_it(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     target = script(tmp_path, f"sleep 600 & echo $! $$ > {pids}; wait")
