@@ -169,6 +169,29 @@ def test_each_pass_builds_c_and_cxx(
         assert run(folder / "a") == "hello\n"
 
 
+HARNESS = r"""
+#include <stdint.h>
+#include <stdio.h>
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  printf("%zu\n", size);
+  return size > 2 && data[0] == 'a' ? 0 : -1;
+}
+"""
+
+
+@pytest.mark.parametrize("contents", [b"", b"abc"])
+def test_a_harness_that_rejects_an_input_has_not_failed(
+    folder: pathlib.Path, contents: bytes
+) -> None:
+    (folder / "harness.c").write_text(HARNESS)
+    (folder / "input").write_bytes(contents)
+    build("-fsanitize=fuzzer", folder / "harness.c", "-o", folder / "a")
+    done = subprocess.run(
+        [folder / "a", folder / "input"], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (done.returncode, done.stdout) == (0, f"{len(contents)}\n")
+
+
 ASSEMBLY = r"""
 #include <stdio.h>
 #include <sys/syscall.h>
