@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -140,10 +141,11 @@ def test_intermediate_forms_are_instrumented_once(folder: pathlib.Path) -> None:
 @pytest.mark.skipif(shutil.which("ccache") is None, reason="no ccache here")
 def test_ccache_may_stand_in_front(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     compiler = folder / "symfleet-cc"
-    compiler.write_text(
-        f"#!{sys.executable}\nimport sys\nfrom symfleet.compiler.main import main\n"
-        'sys.exit(main(sys.argv[1:], "c"))\n'
+    program = (
+        'import sys; from symfleet.compiler.main import main; sys.exit(main(sys.argv[1:], "c"))'
     )
+    command = shlex.join([sys.executable, "-c", program])
+    compiler.write_text(f'#!/bin/sh\nexec {command} "$@"\n')  # no place with a space behind "#!"
     compiler.chmod(0o755)
     settings = {**os.environ, "CCACHE_DIR": str(tmp_path / "cache")}
     for name in ("first.o", "second.o"):
