@@ -78,7 +78,8 @@ def stop_by_closing_the_terminal(campaign: ProgramCampaign) -> None:
 
 
 def stop_by_time(campaign: ProgramCampaign) -> None:
-    job = campaign.job(stop=Stop(max_time_s=0.5))
+    # Long enough for workers that start on a busy machine, and too short for all nodes.
+    job = campaign.job(seconds=0.2, stop=Stop(max_time_s=3.0))
     assert job.run() == 0, job.story.read_text()
     assert reason(campaign) == "max_time"
 
