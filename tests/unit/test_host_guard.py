@@ -124,3 +124,25 @@ def test_a_daemon_is_found_in_a_folder_with_spaces() -> None:
     words = ["/home/some", "one/bin/prted", "--prtemca", "a", "b c"]
     assert whole_program(words) == ["/home/some one/bin/prted", "--prtemca", "a", "b c"]
     assert whole_program(["/usr/bin/prted", "-x"]) == ["/usr/bin/prted", "-x"]
+
+
+EARLY = """
+import os, signal, sys
+from pathlib import Path
+from symfleet.engine import processes
+from symfleet.runtime import host_guard
+start = processes.start_child
+def start_and_be_told(*words, **more):
+    child = start(*words, **more)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return child
+processes.start_child = start_and_be_told
+sys.exit(host_guard.guard(["/bin/sleep", "600"], Path(sys.argv[1])))
+"""
+
+
+def test_a_guard_that_is_told_to_end_while_it_starts_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY, str(tmp_path)], capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 128 + signal.SIGKILL, done.stderr

@@ -88,7 +88,7 @@ def guard(words: Sequence[str], folder: Path) -> int:
         os.set_blocking(end, False)
     signal.set_wakeup_fd(awake)
     for signum in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
-        signal.signal(signum, _note_end)
+        signal.signal(signum, _note)
     daemon = processes.start_child(
         words,
         stdin=subprocess.DEVNULL,
@@ -110,29 +110,25 @@ def guard(words: Sequence[str], folder: Path) -> int:
     return code if code >= 0 else 128 - code
 
 
-class _Asked(Exception):
-    """A signal asked this process to end."""
-
-
-def _note_end(signum: int, _frame: object) -> None:
-    if signum != signal.SIGCHLD:
-        raise _Asked
+def _note(_signum: int, _frame: object) -> None:
+    """Nothing: the number is in the pipe by now. An exception could come while the daemon is being
+    started, and leave it behind."""
 
 
 def _watch(daemon: subprocess.Popen[bytes], wake: int) -> None:
     """Return when the daemon has ended or must end."""
     busy_at: float | None = None
-    with contextlib.suppress(_Asked):
-        while not processes.has_ended(daemon):
-            select.select([wake], [], [], _LOOK_S)
-            with contextlib.suppress(BlockingIOError):
-                os.read(wake, 4096)
-            processes.end_adopted({daemon.pid})
-            now = time.monotonic()
-            if _has_ranks(daemon.pid):
-                busy_at = now
-            elif busy_at is not None and now - busy_at > _IDLE_S:
+    while not processes.has_ended(daemon):
+        select.select([wake], [], [], _LOOK_S)
+        with contextlib.suppress(BlockingIOError):
+            if any(signum != signal.SIGCHLD for signum in os.read(wake, 4096)):
                 return
+        processes.end_adopted({daemon.pid})
+        now = time.monotonic()
+        if _has_ranks(daemon.pid):
+            busy_at = now
+        elif busy_at is not None and now - busy_at > _IDLE_S:
+            return
 
 
 def _has_ranks(daemon: int) -> bool:
