@@ -15,7 +15,7 @@ from symfleet.ledger.memory import MemoryLedger
 from symfleet.protocol.operations import Operation, TakeOver
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.testing.ledgers import campaign_row, epoch_request
-from symfleet.testing.linearizability import records
+from symfleet.testing.linearizability import model, records
 from symfleet.testing.linearizability.check import judge
 from symfleet.testing.linearizability.history import (
     Records,
@@ -117,6 +117,49 @@ def test_what_happened_in_one_order_is_explained(steps: list[tuple[bool, int, in
         else:
             events.append(read(called, answered, state))
     assert explained(events, REGISTER)
+
+
+# ---- the meaning of work ------------------------------------------------------------------------
+
+WORK = Meaning(model.Group((model.Work(),)), model.step, model.only_looks)
+LEASED = [
+    Event(0, 1, model.Begin(), 1, "root"),
+    Event(2, 3, model.Appear(0), True, "root"),
+    Event(
+        4, 5, model.Lease(0, 1, suspects_only=False, with_deferred=False), (1, 1, 1, 0, False), "a"
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "lost_before",
+    [model.PutOff(0, 1, 1), model.GiveBack(0, 1, 1, lost=True), model.Accuse(0, 1, 1, 1)],
+)
+def test_a_lost_decision_is_not_taken_for_another_lost_answer(lost_before: model.Action) -> None:
+    """All name the lease by the same numbers, and only the decision explains what is told later."""
+    events = [
+        *LEASED,
+        Event(6, None, lost_before, None, "b"),
+        Event(7, None, model.Conclude(0, 1, 1), None, "c"),
+        Event(20, 21, model.Conclude(0, 1, 1), ("already", 1), "d"),
+    ]
+    assert explained(events, WORK)
+
+
+def test_a_lost_blame_is_not_taken_for_a_lost_return() -> None:
+    events = [
+        *LEASED,
+        Event(6, None, model.GiveBack(0, 1, 1, lost=True), None, "b"),
+        Event(7, None, model.Accuse(0, 1, 1, 1), None, "c"),
+        Event(
+            20,
+            21,
+            model.Lease(0, 2, suspects_only=False, with_deferred=False),
+            (1, 2, 2, 1, False),
+            "d",
+        ),
+    ]
+    assert explained(events, WORK)
 
 
 # ---- histories of a ledger ----------------------------------------------------------------------

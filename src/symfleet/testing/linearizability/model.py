@@ -10,6 +10,7 @@ A decision makes work, too. On each child's group it is an `Appear` whose answer
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, assert_never
 
 from symfleet.ledger.plan import (
@@ -52,15 +53,18 @@ class Group(NamedTuple):
 
 
 # ---- what is asked ------------------------------------------------------------------------------
+# No tuples: of those, two that ask for different things with the same numbers would be equal.
 
 
-class Appear(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Appear:
     """Be admitted, or be a child that is kept. Answer: whether it was new, or REFUSED."""
 
     work: int
 
 
-class Lease(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lease:
     """Be claimed. Answer: (epoch, fence, deliveries, blames, suspect). `fences`: those that nobody
     was told of, when this answer is lost: it can only have made one of them."""
 
@@ -71,7 +75,8 @@ class Lease(NamedTuple):
     fences: frozenset[int] | None = None
 
 
-class GiveBack(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GiveBack:
     """Release. `lost`: it counts as a loss. Answer: (changed, poisoned)."""
 
     work: int
@@ -80,7 +85,8 @@ class GiveBack(NamedTuple):
     lost: bool
 
 
-class PutOff(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PutOff:
     """Defer. Answer: (changed, poisoned)."""
 
     work: int
@@ -88,7 +94,8 @@ class PutOff(NamedTuple):
     fence: int
 
 
-class Accuse(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Accuse:
     """Blame. Answer: (changed, blames, poisoned)."""
 
     work: int
@@ -97,7 +104,8 @@ class Accuse(NamedTuple):
     executor: int
 
 
-class Conclude(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Conclude:
     """Decide. Answer: (disposition, number of the decision)."""
 
     work: int
@@ -105,21 +113,25 @@ class Conclude(NamedTuple):
     fence: int
 
 
-class Begin(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Begin:
     """Open an epoch: all leases are void, what was put off is pending. Answer: its number."""
 
 
-class GiveUp(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GiveUp:
     """Take the leases of a coordinator. Answer: none."""
 
     coordinator: int
 
 
-class Rest(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Rest:
     """Commit quiescence. Only what was committed is asked of work. Answer: True."""
 
 
-class Look(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Look:
     """Read the row in the end. Answer: (status, fence, decision)."""
 
     work: int
@@ -312,15 +324,18 @@ class Sink(NamedTuple):
     upto: int = 0
 
 
-class Register(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Register:
     """Register the sink. Answer: (incarnation, published up to)."""
 
 
-class Unregister(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Unregister:
     """An epoch begins. Answer: none."""
 
 
-class Move(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Move:
     """Move the mark by compare-and-set. Answer: the disposition."""
 
     incarnation: int
