@@ -64,39 +64,7 @@ class MemoryDecisions(MemoryRows):
     def _commit(self, decide: Decide, work: Work, epoch: EpochState, plan: DecisionPlan) -> Decided:
         tables, number = self._tables, len(self._tables.decisions) + 1
         shown_before = len(tables.artefacts)
-        unique = new_work = 0
-        for child, kept, novel in zip(plan.children, plan.kept, plan.novel, strict=True):
-            kind = planning.artefact_kind(child.outcome)
-            if child.data is not None and (kept or kind is not None):
-                self._store(child.input_id, child.data)
-            if child.input_id not in tables.inputs and (kept or kind is not None):
-                raise planning.missing_bytes(child.input_id)
-            if not kept:
-                continue
-            unique += self._show_in_corpus(
-                child.input_id,
-                work.input_id,
-                child.outcome,
-                child.signal,
-                number,
-                child.how,
-                child.site,
-            )
-            row = len(tables.work) + 1
-            place = planning.novel_place(number) if novel else planning.rest_place(row)
-            new_work += self._new_work(
-                child.work_id, child.state_id, child.input_id, child.payload, place, decide.wall_us
-            )
-        if decide.follow_up is not None and not plan.keeps_all:
-            rest, row = decide.follow_up, len(tables.work) + 1
-            new_work += self._new_work(
-                rest.work_id,
-                rest.state_id,
-                work.input_id,
-                rest.payload,
-                planning.rest_place(row),
-                decide.wall_us,
-            )
+        new_work, unique = self._keep_children(decide, work, plan, number)
         crashes, hangs = self._show_failures(decide, work, plan, number)
         new_edges, fresh = self._learn(plan)
         effects = Effects(
@@ -110,35 +78,52 @@ class MemoryDecisions(MemoryRows):
         )
         record = record_of(decide, plan, effects)
         encoded = encode_record(record)
-        chain = chain_next(epoch.chain, number, plan.encoded, encoded, new_edges)
-        self._journal.append(
-            tables.decisions,
-            Decision(
-                number=number,
-                work_id=work.work_id,
-                epoch=epoch.epoch,
-                fence=work.fence,
-                manifest=plan.encoded,
-                record=record,
-                record_bytes=encoded,
-                new_edges=new_edges,
-                chain=chain,
-                wall=self._clock.wall(),
-            ),
+        decision = Decision(
+            number=number,
+            work_id=work.work_id,
+            epoch=epoch.epoch,
+            fence=work.fence,
+            manifest=plan.encoded,
+            record=record,
+            record_bytes=encoded,
+            new_edges=new_edges,
+            chain=chain_next(epoch.chain, number, plan.encoded, encoded, new_edges),
+            wall=self._clock.wall(),
         )
+        self._journal.append(tables.decisions, decision)
         self._journal.set(work, state=WorkState.DONE, decision=number, suspect=False)
-        self._journal.set(epoch, chain=chain, decisions=epoch.decisions + 1)
+        self._journal.set(epoch, chain=decision.chain, decisions=epoch.decisions + 1)
         for name, amount in decision_counts(decide.generated, record).items():
             self._count_work(work.coordinator, name, amount)
         self._bump_changes(1)
-        return Decided(
-            "completed",
-            decision=number,
-            new_work=new_work,
-            kept=plan.kept_ids,
-            late=record.late,
-            new_edges=new_edges,
-        )
+        return Decided("completed", number, new_work, plan.kept_ids, record.late, new_edges)
+
+    def _keep_children(
+        self, decide: Decide, work: Work, plan: DecisionPlan, number: int
+    ) -> tuple[int, int]:
+        """Write kept children and the follow-up; return new work rows and inputs new in the
+        corpus."""
+        tables, cost_us = self._tables, decide.wall_us
+        new_work = unique = 0
+        for child, kept, novel in zip(plan.children, plan.kept, plan.novel, strict=True):
+            if kept or planning.artefact_kind(child.outcome) is not None:
+                if child.data is not None:
+                    self._store(child.input_id, child.data)
+                elif child.input_id not in tables.inputs:
+                    raise planning.missing_bytes(child.input_id)
+            if not kept:
+                continue
+            story = (child.outcome, child.signal, number, child.how, child.site)
+            unique += self._show_in_corpus(child.input_id, work.input_id, *story)
+            row = len(tables.work) + 1
+            place = planning.novel_place(number) if novel else planning.rest_place(row)
+            ids = (child.work_id, child.state_id, child.input_id)
+            new_work += self._new_work(*ids, child.payload, place, cost_us)
+        if decide.follow_up is not None and not plan.keeps_all:
+            rest, place = decide.follow_up, planning.rest_place(len(tables.work) + 1)
+            ids = (rest.work_id, rest.state_id, work.input_id)
+            new_work += self._new_work(*ids, rest.payload, place, cost_us)
+        return new_work, unique
 
     def _show_failures(
         self, decide: Decide, work: Work, plan: DecisionPlan, number: int

@@ -23,7 +23,7 @@ from symfleet.protocol.codec import Codec
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import Finish, FrameReceived, RankLost
 from symfleet.protocol.operations import EpochOpening
-from symfleet.protocol.setup import Peer
+from symfleet.protocol.setup import CoordinatorSetup, Peer
 from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts
 from symfleet.runtime.coordinator_setup import coordinator_setup, scanners_of
 from symfleet.runtime.engines import engine_setup, knobs_of
@@ -229,7 +229,7 @@ class Root:
         clients: dict[int, tuple[int, Incarnation]],
     ) -> CoordinatorParts:
         now, ledger = self._clock.monotonic(), epoch.opened.ledger
-        config, layout = self._config, epoch.layout
+        config = self._config
         stop_rules = StopRules(
             config.stop, now, elapsed_s=self._plan.elapsed_s, executed=self._plan.executed
         )
@@ -242,42 +242,12 @@ class Root:
             lambda asked, told: stop_rules.note(asked, told, self._clock.monotonic()),
             through_root=not config.advanced.own_connections,
         )
-        machine = Coordinator(
-            coordinator_setup(
-                config,
-                self._plan.program,
-                campaign=epoch.opened.campaign,
-                generation=epoch.opened.generation,
-                opening=epoch.opening,
-                number=0,
-                rank=ROOT_RANK,
-                incarnation=self._incarnation,
-                workers=layout.group(0),
-                peers=epoch.peers_of(0),
-                slots=epoch.slots,
-                sources=sources[0],
-                standby=dict(enumerate(sources[1:], 1)),
-                may_restart=self._plan.launcher_pid != 0,
-                cut_off_before=ledger.status().total.not_exhaustive,
-                knobs=self._knobs,
-            ),
-            now,
-        )
         return CoordinatorParts(
-            machine=machine,
+            machine=Coordinator(self._setup(epoch, sources), now),
             store=service,
             transport=self._transport,
             publishers=self._publishers(ledger),
-            intake=Intake(
-                scanners_of(sources[0], config, epoch.opened.generation),
-                config.advanced.rescan_s,
-                Inbox(self._out, ledger),
-                [
-                    scanner
-                    for theirs in sources[1:]
-                    for scanner in scanners_of(theirs, config, epoch.opened.generation)
-                ],
-            ),
+            intake=self._intake(epoch, sources),
             duties=RootDuties(
                 Path(self._plan.run_dir),
                 stop_rules,
@@ -292,6 +262,39 @@ class Root:
             ),
             clock=self._clock,
             early=[*(RankLost(rank) for rank in epoch.roll.lost), *self._early],
+        )
+
+    def _setup(
+        self, epoch: OpenedEpoch, sources: Sequence[Sequence[SourcePlace]]
+    ) -> CoordinatorSetup:
+        layout = epoch.layout
+        return coordinator_setup(
+            self._config,
+            self._plan.program,
+            campaign=epoch.opened.campaign,
+            generation=epoch.opened.generation,
+            opening=epoch.opening,
+            number=0,
+            rank=ROOT_RANK,
+            incarnation=self._incarnation,
+            workers=layout.group(0),
+            peers=epoch.peers_of(0),
+            slots=epoch.slots,
+            sources=sources[0],
+            standby=dict(enumerate(sources[1:], 1)),
+            may_restart=self._plan.launcher_pid != 0,
+            cut_off_before=epoch.opened.ledger.status().total.not_exhaustive,
+            knobs=self._knobs,
+        )
+
+    def _intake(self, epoch: OpenedEpoch, sources: Sequence[Sequence[SourcePlace]]) -> Intake:
+        config, opened = self._config, epoch.opened
+        own, *standby = [scanners_of(one, config, opened.generation) for one in sources]
+        return Intake(
+            own,
+            config.advanced.rescan_s,
+            Inbox(self._out, opened.ledger),
+            [scanner for theirs in standby for scanner in theirs],
         )
 
     def _publishers(self, ledger: Ledger) -> Sequence[Publisher]:
