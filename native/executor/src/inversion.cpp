@@ -300,15 +300,14 @@ bool Descent::setInput(const sf_row &row, uint64_t wanted) {
 
 /// Choose among the numbers whose element is the wanted one.
 bool Descent::pushTable(const sf_row &row, uint64_t wanted) {
-  std::vector<uint32_t> fitting;
+  // Texts are about printable characters, so these come first; a NUL would end them.
+  std::vector<uint32_t> fitting, others;
   for (uint64_t i = 0; i < Trace::tableSize(row); ++i)
     if (trace.tableElement(row, i) == wanted)
-      fitting.push_back(uint32_t(i));
+      (i >= 0x20 && i < 0x7f ? fitting : others).push_back(uint32_t(i));
+  fitting.insert(fitting.end(), others.begin(), others.end());
   if (fitting.empty())
     return false;
-  // Texts are about printable characters; a NUL would end them.
-  std::stable_partition(fitting.begin(), fitting.end(),
-                        [](uint8_t c) { return c >= 0x20 && c < 0x7f; });
   unsigned options = unsigned(std::min<size_t>(fitting.size(), 8));
   // Spread over the whole list: neighbours tend to behave alike.
   return want(row.a, fitting[choose(options) * fitting.size() / options]);
