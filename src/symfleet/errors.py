@@ -7,6 +7,11 @@ finished run, not errors, and stand in `ExitCode` only.
 from __future__ import annotations
 
 import enum
+import errno
+from typing import Final
+
+NO_SPACE_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Errors of the system that go away when somebody frees some space."""
 
 
 class ExitCode(enum.IntEnum):

@@ -156,6 +156,11 @@ class Outcome(enum.StrEnum):
         return self not in (Outcome.STALLED, Outcome.KILLED)
 
 
+NO_SPACE: Final = "no_space"
+"""Reason of an engine that finds no space for its own files: the one reason that it may also give
+while it runs an item, because it says nothing about the item."""
+
+
 class WorkState(enum.StrEnum):
     """States of a work row (architecture: life of a work item)."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -32,7 +33,7 @@ from symfleet.protocol.events import (
 from symfleet.protocol.messages import EngineSetup, Executed
 from symfleet.protocol.work import WorkItem, encode_item, work_id_of
 from symfleet.testing.small_disk import SmallDisk
-from symfleet.types import GenerationId, Incarnation, Outcome, input_id_of
+from symfleet.types import NO_SPACE, GenerationId, Incarnation, Outcome, input_id_of
 
 pytestmark = pytest.mark.alone
 
@@ -66,9 +67,15 @@ class Slot:
             self.seen += self.client.poll()
         raise AssertionError(f"no {kind.__name__} within {DEADLINE_S} s, but {self.seen}")
 
-    def explore(self, data: bytes, *, bound: int | None = None, solitary: bool = False) -> Executed:
+    def hand_over(
+        self, data: bytes, *, bound: int | None = None, solitary: bool = False
+    ) -> WorkItem:
         item = WorkItem(GenerationId("0" * 64), input_id_of(data), bound=bound)
         self.client.run(RunItem(0, work_id_of(item), data, encode_item(item), solitary))
+        return item
+
+    def explore(self, data: bytes, *, bound: int | None = None, solitary: bool = False) -> Executed:
+        item = self.hand_over(data, bound=bound, solitary=solitary)
         result = self.wait(ExecutionDone).result
         assert result.work_id == work_id_of(item)
         assert result.input_id == input_id_of(data)
@@ -449,6 +456,40 @@ def test_what_is_written_on_a_full_disk_is_no_result(slots: list[Slot], tmp_path
         slot.client.close()
     finally:
         disk.close()
+
+
+@pytest.mark.guarantee("A2")
+def test_an_input_that_finds_no_space_is_not_to_blame(slots: list[Slot], tmp_path: Path) -> None:
+    try:
+        disk = SmallDisk(tmp_path / "disk", "2m")
+    except OSError as error:
+        pytest.skip(str(error))
+    try:
+        slot = start(slots, disk.folder, command_setup("true", "@@", "@out"))
+        slot.wait(ExecutorReady)
+        assert slot.explore(b"well").outcome is Outcome.OK
+        disk.fill()
+        slot.hand_over(b"no room for this" * 2_000)
+        failed = slot.wait(ExecutorFailed)
+        assert failed.reason == NO_SPACE
+        assert str(disk.folder) in failed.message
+        assert "No space left on device" in failed.message
+        slots.remove(slot)
+        slot.client.close()
+    finally:
+        disk.close()
+
+
+def test_a_full_disk_is_named_when_an_executor_cannot_even_be_started(
+    slots: list[Slot], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(processes, "start_child", full)
+    failed = start(slots, tmp_path, command_setup("true", "@@", "@out")).wait(ExecutorFailed)
+    assert failed.reason == NO_SPACE
+    assert str(tmp_path) in failed.message
 
 
 @pytest.mark.guarantee("A2")

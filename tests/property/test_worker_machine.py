@@ -29,7 +29,7 @@ from symfleet.protocol.worker_states import SlotState
 from symfleet.testing.coordinator_bench import admission
 from symfleet.testing.synthetic import SyntheticProgram
 from symfleet.testing.worker_bench import WorkerBench
-from symfleet.types import DispatchToken
+from symfleet.types import NO_SPACE, DispatchToken
 
 PROGRAM = SyntheticProgram(40)
 SLOTS = 2
@@ -125,6 +125,11 @@ class Life(RuleBasedStateMachine):
     def engine_cannot_run(self, slot: int) -> None:
         if self.state(slot) is SlotState.STARTING:
             self.step(ExecutorFailed(slot, "internal", "m", "h"))
+
+    @rule(slot=slots)
+    def engine_finds_no_space(self, slot: int) -> None:
+        if self.state(slot) is SlotState.RUNNING:
+            self.step(ExecutorFailed(slot, NO_SPACE, "m", "h"))
 
     @rule(slot=slots)
     def execution_ends(self, slot: int) -> None:

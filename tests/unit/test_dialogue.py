@@ -23,11 +23,12 @@ from symfleet.protocol.events import (
     WorkerEvent,
 )
 from symfleet.testing.coordinator_bench import ENGINE, admission
-from symfleet.types import Incarnation
+from symfleet.types import NO_SPACE, Incarnation
 
 DATA = b"input"
 READY = frames.Ready("engine 1", 8, "00", 1)
 TESTED = frames.SelfTestAnswer(ok=True, message="")
+FULL = frames.Failure(NO_SPACE, "cannot write in /x", frames.MAKE_ROOM)
 FAILURE = frames.Failure("no_memory", "out of\0memory" + "x" * 10_000, "hint")
 REPORT_BYTES_MAX = 10_000
 
@@ -76,9 +77,17 @@ def test_an_engine_that_cannot_run_says_so_once_in_bounded_words() -> None:
     assert len(event.message) <= 500
 
 
+@pytest.mark.guarantee("A2")
+def test_an_engine_without_space_may_say_so_while_it_runs_an_item_only() -> None:
+    (event,) = hear(talk(running=True), child(), FULL, done())
+    assert isinstance(event, ExecutorFailed)
+    assert event.reason == NO_SPACE
+
+
 @pytest.mark.parametrize(
     "said",
     [
+        (READY, FULL),
         (READY, READY),
         (TESTED,),
         (READY, TESTED),

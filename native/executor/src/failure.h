@@ -12,12 +12,13 @@ enum class FailureReason {
   NotInstrumented,
   AbiMismatch,
   NoMemory,
+  NoSpace, ///< said while an input runs, too: the input is not at fault
   TargetDies,
   Internal,
 };
 
 const char *toString(FailureReason reason);
-/// 64 usage, 65 data, 69 host, 70 internal.
+/// 64 usage, 65 data, 69 host, 70 internal, 74 input and output.
 int exitCodeOf(FailureReason reason);
 
 /// The engine cannot serve this target. `what()` says what happened; `hint`

@@ -10,7 +10,9 @@ namespace sf {
 namespace {
 
 [[noreturn]] void fail(const std::string &what, const std::string &path) {
-  throw Failure(FailureReason::Internal, what + " " + path + ": " + std::strerror(errno),
+  bool full = errno == ENOSPC || errno == EDQUOT;
+  throw Failure(full ? FailureReason::NoSpace : FailureReason::Internal,
+                what + " " + path + ": " + std::strerror(errno),
                 "the work folder must be writable and have free space");
 }
 

@@ -41,6 +41,8 @@ const char *toString(FailureReason reason) {
     return "abi_mismatch";
   case FailureReason::NoMemory:
     return "no_memory";
+  case FailureReason::NoSpace:
+    return "no_space";
   case FailureReason::TargetDies:
     return "target_dies";
   case FailureReason::Internal:
@@ -62,6 +64,8 @@ int exitCodeOf(FailureReason reason) {
     return 69;
   case FailureReason::Internal:
     return 70;
+  case FailureReason::NoSpace:
+    return 74;
   }
   __builtin_unreachable();
 }

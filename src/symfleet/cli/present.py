@@ -13,9 +13,9 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from symfleet.corpus.durable import io_failure
-from symfleet.errors import ExitCode, InternalError, SymfleetError
+from symfleet.errors import NO_SPACE_ERRNOS, ExitCode, InternalError, SymfleetError
 
-_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_SPACE: Final = NO_SPACE_ERRNOS | {errno.EFBIG}
 
 
 def say(lines: Iterable[str]) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from symfleet import crash
-from symfleet.errors import IOFailure, UserError
+from symfleet.errors import NO_SPACE_ERRNOS, IOFailure, UserError
 
 STAGING_PREFIX: Final = ".staging-"
 """Names of files that are not yet in place; whoever owns the folder may remove old ones."""
@@ -53,7 +53,7 @@ def unless_disk_is_full() -> Iterator[None]:
         yield
     except IOFailure as error:
         cause = error.__cause__
-        if not isinstance(cause, OSError) or cause.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not isinstance(cause, OSError) or cause.errno not in NO_SPACE_ERRNOS:
             raise
 
 

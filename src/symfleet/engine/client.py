@@ -19,7 +19,7 @@ from symfleet.engine import frames, processes
 from symfleet.engine.capture import Capture
 from symfleet.engine.dialogue import REPORT_BYTES_MAX, Dialogue
 from symfleet.engine.trees import remove_if_possible
-from symfleet.errors import DataError
+from symfleet.errors import NO_SPACE_ERRNOS, DataError
 from symfleet.protocol.events import (
     ExecutorFailed,
     ExecutorGone,
@@ -28,6 +28,7 @@ from symfleet.protocol.events import (
     WorkerEvent,
 )
 from symfleet.protocol.ranges import plain
+from symfleet.types import NO_SPACE
 
 _READ_BYTES: Final = 1 << 18
 _READS_A_POLL: Final = 32
@@ -59,7 +60,7 @@ class ExecutorClient:
         self._memory_before = processes.oom_kills()
         self._capture = Capture(log)
         self._child: subprocess.Popen[bytes] | None = None
-        self._start_error = ""
+        self._not_started: ExecutorFailed | None = None
         self._gone = False
         remove_if_possible(work_dir)
         try:
@@ -72,7 +73,7 @@ class ExecutorClient:
                 env={k: v for k, v in env.items() if not k.startswith(_MPI_PREFIXES)},
             )
         except OSError as error:
-            self._start_error = f"{start.setup.engine[0]}: {error.strerror}"
+            self._not_started = _why_not_started(start, work_dir, error)
             return
         for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
             assert pipe is not None
@@ -141,11 +142,7 @@ class ExecutorClient:
             return []
         if self._child is None:
             self._gone = True
-            return [
-                ExecutorFailed(
-                    self.slot, "internal", self._start_error, "check that the engine is installed"
-                )
-            ]
+            return [] if self._not_started is None else [self._not_started]
         ended = processes.has_ended(self._child)
         self._flush()
         self._read_log()
@@ -234,3 +231,11 @@ class ExecutorClient:
             asked=self._dialogue.asked,
             memory_evidence=processes.oom_kills() > self._memory_before,
         )
+
+
+def _why_not_started(start: StartExecutor, work_dir: Path, error: OSError) -> ExecutorFailed:
+    if error.errno in NO_SPACE_ERRNOS:
+        why = f"cannot write in {plain(str(work_dir))}: {error.strerror}"
+        return ExecutorFailed(start.slot, NO_SPACE, why, frames.MAKE_ROOM)
+    why = f"{plain(start.setup.engine[0])}: {error.strerror}"
+    return ExecutorFailed(start.slot, "internal", why, "check that the engine is installed")

@@ -32,7 +32,7 @@ from symfleet.protocol.events import (
 from symfleet.protocol.messages import ChildReport, Executed, Flips
 from symfleet.protocol.ranges import plain
 from symfleet.protocol.work import decode_item, work_id_of
-from symfleet.types import InputId, Outcome, WorkId, input_id_of, parse_input_id
+from symfleet.types import NO_SPACE, InputId, Outcome, WorkId, input_id_of, parse_input_id
 
 _WORD_OVERHEAD: Final = 16
 _EDGES_MAX: Final = 2**32
@@ -107,7 +107,8 @@ class Dialogue:
                 return ExecutorReady(self.slot, self.executor, name, build, frame.edges)
             case frames.Failure():
                 why = f"gave up: {frame.reason}: {frame.message}"
-                self._require(not self.is_ready and not self.asked, why)
+                ran = frame.reason == NO_SPACE and self._running is not None
+                self._require((ran or not self.is_ready) and not self.asked, why)
                 self.failed = True
                 words = (plain(frame.reason), plain(frame.message), plain(frame.hint))
                 return ExecutorFailed(self.slot, *words)

@@ -76,6 +76,10 @@ class Ready(Frame, frozen=True, tag="ready"):
     pid: int
 
 
+MAKE_ROOM: Final = "free some space there"
+"""What to do about a failure for want of space."""
+
+
 class Failure(Frame, frozen=True, tag="failure"):
     """The engine cannot run this target on this host."""
 

@@ -11,6 +11,7 @@ starts once for every slot and after every executor's death.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -40,9 +41,9 @@ from symfleet.engine.reasons import (
     PROGRAM_LIMITED,
 )
 from symfleet.engine.trees import empty_folder, fresh_file, own_folder
-from symfleet.errors import DataError
+from symfleet.errors import NO_SPACE_ERRNOS, DataError, ExitCode
 from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME
-from symfleet.types import Outcome
+from symfleet.types import NO_SPACE, Outcome
 
 _READ_BYTES: Final = 1 << 20
 _PROGRESS_S: Final = 0.5
@@ -89,6 +90,14 @@ class Server:
                         return 0
         except WorkerGone:
             return 0
+        except OSError as error:
+            if error.errno not in NO_SPACE_ERRNOS:
+                raise
+            folder = "" if self._hello is None else self._hello.work_dir
+            message = f"cannot write in {folder}: {error.strerror}"
+            with contextlib.suppress(WorkerGone):
+                self._write(frames.Failure(NO_SPACE, message, frames.MAKE_ROOM))
+            return int(ExitCode.IO)
 
     # ---- pipe ------------------------------------------------------------------------------
 
@@ -254,8 +263,8 @@ def _reserve_beside(folder: Path) -> Path | None:
 def _lay_out(layout: Layout, data: bytes) -> None:
     """Make the folder what a run expects, whatever the one before has made of it."""
     own_folder(layout.root)
+    empty_folder(layout.output)  # first: what a run has left there may have taken all space
     fresh_file(layout.input, data)
-    empty_folder(layout.output)
 
 
 def _child_frame(run_id: int, data: bytes) -> frames.Child:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from symfleet.errors import ExitCode
 from symfleet.protocol.core import Core
 from symfleet.protocol.fleet import WorkerPhase
+from symfleet.types import NO_SPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,12 @@ def whole_capacity(core: Core) -> Capacity:
             paused.append(news.paused)
     why = paused[0] if paused and all(paused) else ""
     return Capacity(live, waiting, slots, usable, in_flight, why)
+
+
+def exit_code_of_pause(paused: str) -> ExitCode:
+    """Return how a job ends whose hosts are all paused: a full disk counts as one, whoever met it
+    first. `paused`: host, and the reason that its engine gave."""
+    return ExitCode.IO if f": {NO_SPACE}: " in paused else ExitCode.HOST
 
 
 def open_places(core: Core) -> int:

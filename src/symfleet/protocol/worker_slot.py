@@ -254,6 +254,11 @@ class WorkerSlot:
         self.executor = None
         self._break(now, event.reason, event.message, event.hint)
 
+    def _on_cannot_go_on(self, now: float, event: ExecutorFailed) -> None:
+        """It has no space: the host is at fault, and the item goes back as one that did not run."""
+        self._hard_at = None
+        self._on_cannot_run(now, event)
+
     def _on_died_early(self, now: float, event: ExecutorGone) -> None:
         self.executor = None
         if self._starts < _STARTS_MAX or self._was_killed(event):

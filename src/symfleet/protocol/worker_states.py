@@ -94,6 +94,7 @@ TABLE: Final[dict[tuple[SlotState, type[ExecutorEvent]], str]] = {
     (_S.TESTING, SelfTestDone): "tested",
     (_S.IDLE, ExecutorProgress): IGNORED,
     (_S.IDLE, ExecutorGone): "died_idle",
+    (_S.RUNNING, ExecutorFailed): "cannot_go_on",
     (_S.RUNNING, ExecutorProgress): "progress",
     (_S.RUNNING, ExecutionDone): "item_done",
     (_S.RUNNING, ExecutorGone): "died_running",

@@ -155,12 +155,13 @@ def fake_target(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def start(program: Path, tmp_path: Path) -> Iterator[Callable[[], Executor]]:
-    """A maker of executors, each with its own folder; all are ended, nothing may be left."""
+def start(program: Path, tmp_path: Path) -> Iterator[Callable[..., Executor]]:
+    """A maker of executors, each with its own folder, below `parent` if that is given; all are
+    ended, nothing may be left."""
     made: list[Executor] = []
 
-    def make() -> Executor:
-        folder = tmp_path / f"work{len(made)}"
+    def make(parent: Path = tmp_path) -> Executor:
+        folder = parent / f"work{len(made)}"
         folder.mkdir()
         made.append(Executor(program, folder))
         return made[-1]
@@ -168,7 +169,8 @@ def start(program: Path, tmp_path: Path) -> Iterator[Callable[[], Executor]]:
     yield make
     for executor in made:
         executor.close()
-        assert list(executor.work_dir.iterdir()) == []
+        if executor.work_dir.is_dir():
+            assert list(executor.work_dir.iterdir()) == []
 
 
 def processes_named(path: str) -> list[int]:

@@ -40,7 +40,7 @@ from symfleet.protocol.operations import (
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import CoordinatorBench, Turn
 from symfleet.testing.synthetic import SyntheticProgram
-from symfleet.types import WorkState
+from symfleet.types import NO_SPACE, WorkState
 
 
 def drive(
@@ -391,15 +391,16 @@ def test_another_version_is_refused_at_hello_with_both_named() -> None:
     assert bench.faults() == {"quarantined_frames": {"version": 1}}
 
 
-def test_a_host_whose_engine_cannot_run_ends_the_job_with_69() -> None:
+@pytest.mark.parametrize(("reason", "code"), [("not_instrumented", 69), (NO_SPACE, 74)])
+def test_a_host_whose_engine_cannot_run_ends_the_job(reason: str, code: int) -> None:
     bench = CoordinatorBench()
     bench.join()
-    turns = [bench.turn(bench.frame(WorkerFault("not_instrumented", "no map", "rebuild it")))]
+    turns = [bench.turn(bench.frame(WorkerFault(reason, "what", "do this")))]
     turns += drive(bench, seconds=3.0)
     turns += [bench.turn(bench.frame(StopAck(1), slot=None))]
     finish = next(turn.finish for turn in turns if turn.finish)
-    assert finish.exit_code == 69
-    assert "not_instrumented" in finish.reason
+    assert finish.exit_code == code
+    assert reason in finish.reason
 
 
 def test_hello_again_is_answered_again_and_changes_nothing() -> None:

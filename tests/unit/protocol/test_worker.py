@@ -50,7 +50,7 @@ from symfleet.protocol.violations import LocalProtocolError
 from symfleet.testing.coordinator_bench import admission
 from symfleet.testing.synthetic import SyntheticProgram
 from symfleet.testing.worker_bench import WorkerBench
-from symfleet.types import DispatchToken, Outcome, WorkId
+from symfleet.types import NO_SPACE, DispatchToken, Outcome, WorkId
 
 PROGRAM = SyntheticProgram(7)
 ONE, TWO = PROGRAM.data(0), PROGRAM.data(1)
@@ -274,6 +274,18 @@ def test_an_engine_that_cannot_run_hands_everything_back_and_says_so() -> None:
     assert kinds == [Result, Ready, WorkerFault]
     ((item,),) = [result.items for result in results(bench)]
     assert isinstance(item, NotRun)
+
+
+@pytest.mark.guarantee("A2")
+def test_an_engine_without_space_hands_back_what_it_was_running_and_blames_nobody() -> None:
+    bench = up()
+    bench.step(bench.work(ONE)[1])
+    assert bench.runs()
+    bench.step(ExecutorFailed(0, NO_SPACE, "cannot write in /x", "free some space there"))
+    ((item,),) = [result.items for result in results(bench)]
+    assert isinstance(item, NotRun)
+    assert [m.reason for _, m in bench.said() if isinstance(m, WorkerFault)] == [NO_SPACE]
+    assert not any(isinstance(action, StartExecutor) for action in bench.actions)
 
 
 def test_an_executor_that_dies_at_once_is_tried_three_times() -> None:
