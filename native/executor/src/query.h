@@ -4,6 +4,7 @@
 #include "evaluator.h"
 #include "execution_limits.h"
 #include "lanes.h"
+#include "lengths.h"
 #include "path_constraints.h"
 #include "trace.h"
 
@@ -48,13 +49,14 @@ struct Answer {
 struct Workbench {
   Workbench(const Trace &recorded, const Limits &bounds)
       : trace(recorded), limits(bounds), evaluator(recorded), lanes(recorded),
-        path(recorded, lanes) {}
+        path(recorded, lanes), lengths(recorded) {}
 
   const Trace &trace;
   const Limits &limits;
   Evaluator evaluator;
   Lanes lanes;
   PathConstraints path;
+  Lengths lengths;
 
   /// The first assignment that met the goal of the current query and broke its
   /// slice: what the optimistic step falls back to.

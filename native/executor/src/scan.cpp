@@ -58,6 +58,9 @@ Lanes::Bytes sameValue(uint8_t value) {
 
 Answer Scan::solve(const Query &query, Workbench &bench) {
   const Trace &trace = bench.trace;
+  if (bench.lengths.isAbout(query.goal.label))
+    if (const Ranges *truth = bench.lengths.truth(query.goal))
+      return length(query, bench, *truth);
   uint32_t set = trace.bytes[query.goal.label];
   if (trace.sets.size(set) > BytesMax)
     return {};
@@ -68,6 +71,36 @@ Answer Scan::solve(const Query &query, Workbench &bench) {
     if (Answer answer = twoBytes(query, bench, bytes); answer.verdict != Verdict::Unknown)
       return answer;
   return suggestions(query, bench, bytes);
+}
+
+Answer Scan::length(const Query &query, Workbench &bench, const Ranges &truth) {
+  const Trace &trace = bench.trace;
+  auto assign = [&](uint64_t wanted) {
+    Assignment assignment;
+    for (uint32_t i = 0; i < Trace::LengthBytes; ++i)
+      assignment.push_back({trace.lengthAt + i, uint8_t(wanted >> (8 * i))});
+    return assignment;
+  };
+  Ranges allowed = truth;
+  for (const Condition &condition : query.slice)
+    if (bench.lengths.isAbout(condition.label))
+      if (const Ranges *said = bench.lengths.truth(condition))
+        allowed = intersection(allowed, *said);
+  std::optional<uint64_t> best = nearest(allowed, trace.length);
+  if (!best) {
+    if (std::optional<uint64_t> alone = nearest(truth, trace.length))
+      bench.goalOnly = assign(*alone);
+    return {Verdict::Unsat, {}, false};
+  }
+  std::vector<uint64_t> wanted = {*best};
+  for (const Range &range : allowed)
+    for (uint64_t end : {range.first, range.last})
+      if (wanted.size() < ChecksMax)
+        wanted.push_back(end);
+  for (uint64_t value : wanted)
+    if (Assignment assignment = assign(value); bench.accepts(query, assignment))
+      return {Verdict::Sat, std::move(assignment), false};
+  return {};
 }
 
 Answer Scan::oneByte(const Query &query, Workbench &bench, uint32_t byte) {

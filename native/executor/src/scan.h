@@ -1,4 +1,4 @@
-// Ladder step 2: try values of up to four bytes.
+// Ladder step 2: try values of up to four bytes, or of the length.
 #pragma once
 
 #include "query.h"
@@ -7,7 +7,8 @@ namespace sf {
 
 /// A goal over one byte is decided exactly from value sets; one over two bytes
 /// by all pairs when the expression is small; one over three or four by the
-/// values that constants of the expression suggest. Refutes what it exhausts.
+/// values that constants of the expression suggest; one about the input's length
+/// exactly again. Refutes what it exhausts.
 class Scan : public Step {
 public:
   const char *name() const override { return "scan"; }
@@ -21,6 +22,7 @@ private:
   /// Candidates that meet the goal and are checked against the slice.
   static constexpr unsigned ChecksMax = 64;
 
+  Answer length(const Query &query, Workbench &bench, const Ranges &truth);
   Answer oneByte(const Query &query, Workbench &bench, uint32_t byte);
   Answer twoBytes(const Query &query, Workbench &bench, std::span<const uint32_t> bytes);
   Answer suggestions(const Query &query, Workbench &bench, std::span<const uint32_t> bytes);
