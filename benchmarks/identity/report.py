@@ -20,6 +20,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     build_system: str
     level: str
     clang_build_s: float
+    """Wall time, whatever else the machine did."""
     symfleet_build_s: float
     tests: list[str]
     tests_exit_codes: list[int | None]

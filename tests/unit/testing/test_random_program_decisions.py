@@ -84,6 +84,10 @@ def test_a_prediction_in_the_direction_that_the_parent_took_is_no_prediction() -
     assert judge(RECORDED, PARENT, child, 200, 0) is Finding.UNOBSERVED
 
 
+def test_what_no_branch_asks_is_told_apart() -> None:
+    assert judge(RECORDED, PARENT, PARENT, 300, 1) is Finding.NO_BRANCH
+
+
 def test_a_switch_is_left_in_any_direction() -> None:
     recorded, parent = log_of(*decision(1, 4, (SWITCH, 0, 100))), log_of(*decision(1, 4))
     child = log_of(*decision(1, 12))

@@ -58,6 +58,8 @@ class Finding(enum.Enum):
     CONFIRMED = "confirmed"
     MISSED = "missed"
     UNOBSERVED = "unobserved"
+    NO_BRANCH = "no_branch"
+    """The site is none of a branch: an address, a comparison that a function of libc makes."""
 
 
 def read_logs(data: bytes) -> Iterator[Log]:
@@ -109,6 +111,8 @@ def judge(recorded: Log, parent: Log, child: Log, site: int, direction: int) -> 
     wanted = (Site(site, not direction), Site(site, None))
     if recorded.full or parent.full or child.full:
         return Finding.UNOBSERVED
+    if site not in recorded.elsewhere and all(one.name != site for one in recorded.sites if one):
+        return Finding.NO_BRANCH
     if site in recorded.elsewhere or not any(one in wanted for one in recorded.sites):
         return Finding.UNOBSERVED
     at = departure(parent, child)

@@ -28,7 +28,7 @@ class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     differing: int = 0
     """Programs that differ from clang's."""
     findings: dict[str, Tally] = {}
-    """By how the engine found a child: predictions confirmed, missed, unobserved."""
+    """By how the engine found a child: predictions confirmed, missed, unobserved, of no branch."""
 
     def with_verdict(self, one: Verdict) -> Level:
         findings = {
