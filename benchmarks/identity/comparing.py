@@ -23,6 +23,8 @@ INPUT_BYTES_MAX: Final = 4000
 DIFFERENCES_MAX: Final = 5
 """Of one library at one level: those that are told; more say no more."""
 SHOWN_CHARACTERS: Final = 600
+_OURS: Final = b"__sf_init_module"
+"""In every object that was compiled from C or C++ by symfleet."""
 
 
 class BuildFailed(Exception):
@@ -89,6 +91,12 @@ def build(library: Library, upstream: Path, compilers: Path, level: str, folder:
             said = ran.output.decode(errors="replace")[-1500:]
             raise BuildFailed(f"{library.name} {level} in {folder}: {step}\n{said}")
     return Built(folder, fields, round(time.monotonic() - begun, 1))
+
+
+def instrumented(built: Built) -> tuple[int, int]:
+    """Return how many object files there are, and how many symfleet has made."""
+    objects = [path.read_bytes() for path in built.folder.rglob("*.o") if path.is_file()]
+    return len(objects), sum(_OURS in each for each in objects)
 
 
 def normalised(built: Built, output: bytes) -> list[str]:
@@ -184,6 +192,8 @@ def compare(
     library: Library, upstream: Path, level: str, count: int, plain: Built, ours: Built
 ) -> Row:
     """Run everything of two builds side by side."""
+    objects, made = instrumented(ours)
+    by_whom = [] if made and not instrumented(plain)[1] else ["symfleet has not built it"]
     tests = compare_tests(library, plain, ours)
     runs, differences = compare_programs(library, upstream, count, plain, ours)
     return Row(
@@ -197,7 +207,9 @@ def compare(
         tests_exit_codes=tests.exit_codes,
         lines_of_tests=tests.lines,
         runs=runs,
-        differences=[*tests.differences, *differences][:DIFFERENCES_MAX],
+        objects=objects,
+        instrumented=made,
+        differences=[*by_whom, *tests.differences, *differences][:DIFFERENCES_MAX],
     )
 
 

@@ -30,6 +30,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runs: int
     """Runs of programs on generated inputs, in each build."""
     differences: list[str]
+    objects: int = 0
+    """Object files of symfleet's build."""
+    instrumented: int = 0
+    """Of these, those that symfleet has made."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

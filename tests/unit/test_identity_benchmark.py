@@ -33,8 +33,20 @@ def printing(text: str) -> str:
     return shlex.join([sys.executable, "-c", f"import sys; {text}"])
 
 
-def library(tests: tuple[str, ...], programs: tuple[str, ...] = ()) -> Library:
-    return Library(Package("a", {"a_1.tar.gz": ""}), "make", (), tests, programs, in_source=True)
+def compiling(by_ours: str) -> str:
+    """Return a build step that writes an object, as ours when what is given is true."""
+    word = "b'__sf_init_module'"
+    return printing(
+        "import os, pathlib; ours = 'symfleet' in os.getcwd(); "
+        f"pathlib.Path('x.o').write_bytes({word} if {by_ours} else b'')"
+    )
+
+
+def library(
+    tests: tuple[str, ...], programs: tuple[str, ...] = (), step: str = compiling("ours")
+) -> Library:
+    package = Package("a", {"a_1.tar.gz": ""})
+    return Library(package, "make", (step,), tests, programs, in_source=True)
 
 
 def both(tmp_path: Path, one: Library) -> tuple[Path, Built, Built]:
@@ -52,6 +64,14 @@ def test_folders_compilers_and_times_are_no_differences(tmp_path: Path) -> None:
     assert (row.differences, row.lines_of_tests, row.tests_exit_codes) == ([], 1, [0])
     said = f"{plain.fields['cc']} -c x.c\nPASS 0.5 s\n".encode()
     assert normalised(plain, said) == ["PASS <time>"]
+
+
+@pytest.mark.parametrize("by_ours", ["False", "True"])
+def test_a_build_that_took_another_compiler_proves_nothing(by_ours: str, tmp_path: Path) -> None:
+    one = library((), step=compiling(by_ours))
+    upstream, plain, ours = both(tmp_path, one)
+    row = compare(one, upstream, "-O0", 0, plain, ours)
+    assert row.differences == ["symfleet has not built it"]
 
 
 @pytest.mark.parametrize("what", ["print(ours)", "sys.exit(ours)"])
