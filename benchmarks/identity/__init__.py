@@ -1,5 +1,5 @@
 """What `symfleet cc` builds behaves as what clang builds: `python -m benchmarks.identity
-[--only zlib] [--level -O2] [--llvm 19] [--inputs 60] [--again]`.
+[--only zlib] [--level O2] [--llvm 19] [--inputs 60] [--again]`.
 
 Real libraries are built by their own build systems, unmodified, with either compiler at each level:
 only the compilers and the level are named. Then their own test suites run, and their programs on

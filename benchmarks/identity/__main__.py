@@ -22,7 +22,7 @@ from symfleet.compiler.toolchain import CLANG_VARIABLE, find_toolchain, native_f
 from symfleet.testing.capabilities.record import engine_digest
 
 RESULTS: Final = Path(__file__).resolve().parents[1] / "results"
-LEVELS: Final = ("-O0", "-O2")
+LEVELS: Final = ("O0", "O2")
 
 Case = tuple[Library, str]
 
@@ -78,7 +78,7 @@ def main() -> int:
     )
     names = [each.name for each in LIBRARIES]
     parser.add_argument("--only", action="append", choices=names, help="repeatable")
-    parser.add_argument("--level", action="append", help="an -O option; -O0 and -O2 if not given")
+    parser.add_argument("--level", action="append", help="O0 to O3; O0 and O2 if not given")
     parser.add_argument("--llvm", type=int, help="version of clang; the newest if not given")
     parser.add_argument("--inputs", type=int, default=60, help="generated inputs of each program")
     parser.add_argument("--again", action="store_true", help="also what the newest file has")
@@ -95,11 +95,11 @@ def main() -> int:
         date, engine, toolchain.major, os.cpu_count() or 1, []
     )
     cases = [
-        (library, level)
+        (library, f"-{level}")
         for level in options.level or LEVELS
         for library in LIBRARIES
         if library.name in (options.only or names)
-        and (options.again or not whole.has(library.name, level))
+        and (options.again or not whole.has(library.name, f"-{level}"))
     ]
     work = options.work.resolve()
     for row in compared(cases, compilers(work, toolchain), work, options.inputs):
