@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -178,7 +178,7 @@ class _Case:
             done = self._run([str(program), str(self._input)])
             outputs.append((done.returncode, done.stdout))
             if program == self._programs.plain:
-                (log,) = self._logs()
+                log = self._only_log(data)
         self.runs += 1
         if outputs[0] != outputs[1]:
             self.differences.append(f"{outputs[0]} became {outputs[1]} on {data.hex()}")
@@ -194,33 +194,26 @@ class _Case:
         done = _call([*words, "--", str(self._programs.recorded), "@@"], _EXPLORE_S, self._told())
         decoder = msgspec.json.Decoder(Child | Done)
         lines = [decoder.decode(line) for line in done.stdout.splitlines()]
-        logs = list(self._logs())
-        if len(logs) != 1:
-            raise TrialFailed(f"{len(logs)} runs were recorded on {data.hex()}")
-        return logs[0], [line for line in lines if isinstance(line, Child)]
+        return self._only_log(data), [line for line in lines if isinstance(line, Child)]
 
-    def _logs(self) -> Iterator[Log]:
-        yield from read_logs(self._log.read_bytes() if self._log.exists() else b"")
+    def _only_log(self, data: bytes) -> Log:
+        logs = list(read_logs(self._log.read_bytes() if self._log.exists() else b""))
+        if len(logs) != 1:
+            raise TrialFailed(f"{len(logs)} runs have told their decisions on {data.hex()}")
+        return logs[0]
 
     def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_RUN_S,
-            env=self._told(),
-            check=False,
-        )
+        return _ended(words, _RUN_S, self._told())
 
     def _told(self) -> dict[str, str]:
         return {**os.environ, "PROBES_FILE": str(self._log)}
 
 
-def _call(
-    words: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None = None
+def _ended(
+    words: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None
 ) -> subprocess.CompletedProcess[bytes]:
     try:
-        done = subprocess.run(
+        return subprocess.run(
             words,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -230,6 +223,12 @@ def _call(
         )
     except subprocess.TimeoutExpired as late:
         raise TrialFailed(f"{words[0]} took more than {timeout_s:.0f} s") from late
+
+
+def _call(
+    words: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    done = _ended(words, timeout_s, environment)
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()
         raise TrialFailed(f"{words[0]} ended with {done.returncode}: {said}")
