@@ -8,7 +8,8 @@ inputs that a seeded generator makes. What is printed and every exit code must b
 Libraries come from the distribution's source packages (`benchmarks.real.sources`), their digests
 are pinned in `libraries`. meson has to be on PATH for those that want it.
 
-The dated file in benchmarks/results grows library by library: what it has of the same build of
-symfleet is not done again, so a run that was cut off goes on when it is called again. The exit code
-is 1 when anything differs; the file says what, and the build folders are kept below `--work`.
+The dated file in benchmarks/results grows library by library: what was equal with the same native
+parts is not done again, so a run that was cut off goes on when it is called again, and what
+differed is looked at again. The exit code is 1 when anything differs; the file says what, and the
+build folders are kept below `--work`.
 """

@@ -81,7 +81,7 @@ def main() -> int:
     parser.add_argument("--level", action="append", help="O0 to O3; O0 and O2 if not given")
     parser.add_argument("--llvm", type=int, help="version of clang; the newest if not given")
     parser.add_argument("--inputs", type=int, default=60, help="generated inputs of each program")
-    parser.add_argument("--again", action="store_true", help="also what the newest file has")
+    parser.add_argument("--again", action="store_true", help="also what was equal")
     parser.add_argument("--work", type=Path, default=Path("build/identity"))
     options = parser.parse_args()
     variables = {
@@ -99,7 +99,7 @@ def main() -> int:
         for level in options.level or LEVELS
         for library in LIBRARIES
         if library.name in (options.only or names)
-        and (options.again or not whole.has(library.name, f"-{level}"))
+        and (options.again or not whole.is_equal(library.name, f"-{level}"))
     ]
     work = options.work.resolve()
     for row in compared(cases, compilers(work, toolchain), work, options.inputs):

@@ -46,9 +46,10 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cores: int
     rows: list[Row]
 
-    def has(self, library: str, level: str) -> bool:
-        """Whether a library was compared at a level."""
-        return any((row.library, row.level) == (library, level) for row in self.rows)
+    def is_equal(self, library: str, level: str) -> bool:
+        """Whether a library was compared at a level, and nothing differed."""
+        equal = (row for row in self.rows if not row.differences)
+        return any((row.library, row.level) == (library, level) for row in equal)
 
     @property
     def differing(self) -> list[Row]:

@@ -110,8 +110,8 @@ def test_a_record_grows_and_is_found_again(tmp_path: Path) -> None:
     write(tmp_path / "identity-2026-01-02.json", Record("2026-01-02", "other", 19, 2, []))
     found = newest(tmp_path, "engine", 19)
     assert found == RECORD
-    assert found.has("a", "-O0")
-    assert not found.has("a", "-O2")
+    assert found.is_equal("a", "-O0")
+    assert not found.is_equal("a", "-O2")
     assert newest(tmp_path, "engine", 14) is None
 
 
@@ -119,6 +119,7 @@ def test_a_newer_row_replaces_the_older_one() -> None:
     worse = msgspec.structs.replace(ROW, differences=["x"])
     after = joined(RECORD, "2026-01-03", [worse])
     assert (after.rows, after.differing) == ([worse], [worse])
+    assert not after.is_equal("a", "-O0"), "what differed is compared again"
     assert "equal" in table(RECORD.rows)
     assert "equal" not in table(after.rows)
 
