@@ -31,6 +31,7 @@ from symfleet.protocol.events import (
     WorkerEvent,
 )
 from symfleet.protocol.messages import EngineSetup, Executed
+from symfleet.protocol.setup import Knobs
 from symfleet.protocol.work import WorkItem, encode_item, work_id_of
 from symfleet.testing.small_disk import SmallDisk
 from symfleet.types import NO_SPACE, GenerationId, Incarnation, Outcome, input_id_of
@@ -53,6 +54,7 @@ class Slot:
             work_dir=tmp / "work",
             log=tmp / "logs" / "executor.log",
             env={**inherited_environment(), "PYTHONPATH": str(SOURCES)},
+            frame_bytes=Knobs().frame_bytes,
         )
         self.seen: list[WorkerEvent] = []
 
@@ -271,6 +273,15 @@ def test_a_counted_limit_names_the_first_child_left_out(slots: list[Slot], tmp_p
     assert rest.truncated is None
 
 
+def test_a_child_may_be_as_large_as_an_input(slots: list[Slot], tmp_path: Path) -> None:
+    knobs = Knobs()
+    script = f'head -c {knobs.input_bytes} /dev/zero > "$2/child"'
+    setup = command_setup("sh", "-c", script, "sh", "@@", "@out", input_bytes=knobs.input_bytes)
+    slot = start(slots, tmp_path, setup)
+    (found,) = slot.explore(bytes(knobs.input_bytes)).children
+    assert found.data == bytes(knobs.input_bytes)
+
+
 def test_a_missing_program_is_a_failure_with_a_hint(slots: list[Slot], tmp_path: Path) -> None:
     slot = start(slots, tmp_path, command_setup("/nonexistent/program", "@@"))
     failed = slot.wait(ExecutorFailed)
@@ -430,6 +441,7 @@ def test_mpi_variables_do_not_reach_the_target(slots: list[Slot], tmp_path: Path
         work_dir=tmp_path / "work",
         log=tmp_path / "log",
         env={"PYTHONPATH": str(SOURCES), "OMPI_COMM_WORLD_RANK": "3", "PATH": os.defpath},
+        frame_bytes=Knobs().frame_bytes,
     )
     slots.append(slot)
     (child,) = slot.explore(b"x").children
@@ -449,9 +461,9 @@ def test_what_is_written_on_a_full_disk_is_no_result(slots: list[Slot], tmp_path
         script = 'cat /dev/zero > "$2/../ballast" 2>&-; printf "a child" > "$2/child" 2>&-; exit 0'
         slot = start(slots, disk.folder, command_setup("sh", "-c", script, "sh", "@@", "@out"))
         slot.wait(ExecutorReady)
-        result = slot.explore(b"input")
-        assert result.outcome is Outcome.STALLED
-        assert result.children == ()
+        slot.hand_over(b"input")
+        assert slot.wait(ExecutorFailed).reason == NO_SPACE
+        assert not any(isinstance(event, ExecutionDone) for event in slot.seen)
         slots.remove(slot)
         slot.client.close()
     finally:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from symfleet.engine import frames
-from symfleet.engine.dialogue import Dialogue
+from symfleet.engine.dialogue import Dialogue, bytes_of_a_frame
 from symfleet.errors import DataError
 from symfleet.protocol.events import (
     ExecutionDone,
@@ -22,6 +22,7 @@ from symfleet.protocol.events import (
     StartExecutor,
     WorkerEvent,
 )
+from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import ENGINE, admission
 from symfleet.types import NO_SPACE, Incarnation
 
@@ -31,6 +32,7 @@ TESTED = frames.SelfTestAnswer(ok=True, message="")
 FULL = frames.Failure(NO_SPACE, "cannot write in /x", frames.MAKE_ROOM)
 FAILURE = frames.Failure("no_memory", "out of\0memory" + "x" * 10_000, "hint")
 REPORT_BYTES_MAX = 10_000
+CHILD_BYTES_MAX = 11_000
 
 
 def done(**changed: Any) -> frames.Done:
@@ -47,7 +49,7 @@ def child(**changed: Any) -> frames.Child:
 
 def talk(*, selftest: bool = False, running: bool = False) -> Dialogue:
     start = StartExecutor(0, Incarnation(7), ENGINE, selftest)
-    dialogue = Dialogue(start, "its log", REPORT_BYTES_MAX)
+    dialogue = Dialogue(start, "its log", REPORT_BYTES_MAX, CHILD_BYTES_MAX)
     if running:
         hear(dialogue, READY)
         item = admission(DATA)
@@ -129,6 +131,15 @@ def test_a_report_that_contradicts_itself_or_fits_no_frame_makes_no_sense(
 ) -> None:
     with pytest.raises(DataError):
         hear(talk(running=True), *said)
+
+
+def test_every_input_that_may_enter_fits_a_frame_with_its_edges() -> None:
+    for frame_mib in range(2, 40):
+        for input_mib in range(1, min(16, frame_mib - 1) + 1):
+            knobs = Knobs(frame_mib=frame_mib, input_mib=input_mib)
+            _, child_bytes_max = bytes_of_a_frame(knobs.frame_bytes)
+            assert child_bytes_max >= knobs.input_bytes + 512 * 1024
+            assert child_bytes_max < knobs.frame_bytes
 
 
 @pytest.mark.parametrize("body", [b"\x82\xa1x" + b"\x91" * 5_000 + b"\xc0\xa1t\xa5ready", b"\xc1"])

@@ -23,6 +23,7 @@ from symfleet.runtime.introduction import (
     peer_frames,
     say_farewell,
     say_present,
+    without_late_words,
 )
 from symfleet.runtime.places import Folders
 from symfleet.testing.fake_clock import FakeClock
@@ -139,7 +140,8 @@ class Standing(FakeClock):
 def test_workers_come_when_every_coordinator_stands_and_nothing_it_said_is_lost() -> None:
     network = Network(4)
     clock = Standing(network)
-    rest = await_present(network.endpoint(0), clock, [1, 2])
+    rest, late = await_present(network.endpoint(0), clock, [1, 2])
+    assert not late
     assert rest == [FrameReceived(1, b"a turn"), RankLost(2)]
     assert clock.monotonic_s - clock.began < 1, "nobody else is waited for"
 
@@ -147,8 +149,15 @@ def test_workers_come_when_every_coordinator_stands_and_nothing_it_said_is_lost(
 def test_a_coordinator_that_takes_too_long_is_not_waited_for() -> None:
     network = Network(2)
     clock = FakeClock()
-    assert await_present(network.endpoint(0), clock, [1]) == []
+    rest, late = await_present(network.endpoint(0), clock, [1])
+    assert rest == []
     assert 5 <= clock.monotonic_s - FakeClock().monotonic_s < 6
+    say_present(network.endpoint(1))
+    network.endpoint(1).send(0, b"a turn")
+    arrived = network.endpoint(0).receive(9, 1 << 20).events
+    assert without_late_words(arrived, late) == [FrameReceived(1, b"a turn")]
+    assert not late
+    assert without_late_words(arrived, late) == arrived, "once, and of nobody else"
 
 
 def test_a_root_that_dies_before_it_speaks_is_not_waited_for() -> None:

@@ -42,6 +42,7 @@ from symfleet.testing.ledgers import (
     epoch_request,
     packed,
 )
+from symfleet.testing.small_disk import SmallDisk
 from symfleet.types import Outcome
 
 
@@ -126,6 +127,23 @@ def test_every_beat_differs_from_the_one_before(tmp_path: Path) -> None:
         beats.beat()
         seen.append(plans.read_beat(tmp_path))
     assert len(set(seen)) == 4
+
+
+@pytest.mark.guarantee("A2")
+def test_a_root_is_heard_on_a_full_disk(tmp_path: Path) -> None:
+    try:
+        disk = SmallDisk(tmp_path / "disk", "1m")
+    except OSError as error:
+        pytest.skip(str(error))
+    try:
+        beats = plans.Beats(disk.folder)
+        beats.opening()
+        disk.fill()
+        assert plans.read_beat(disk.folder) == plans.OPENING
+        beats.beat()
+        assert plans.read_beat(disk.folder) != plans.OPENING
+    finally:
+        disk.close()
 
 
 # ---- lock ---------------------------------------------------------------------------------------

@@ -145,6 +145,13 @@ def _absolute(config: CampaignConfig, program: Path, out: Path) -> CampaignConfi
 
 
 def _tell_end(out: Path, code: ExitCode, *, as_json: bool, quiet: bool) -> None:
+    if not has_ledger(out):  # it was stopped before there was anything to report
+        if as_json:
+            present.show_json({"exit_code": int(code), "report": None})
+        elif not quiet:
+            again = f"symfleet resume {shlex.quote(str(out))}"
+            present.say(["", f"stopped before the campaign had begun; `{again}` begins it"])
+        return
     report = report_from_ledger(out)
     failure = _failure_of(report, code, out)
     if as_json:

@@ -17,7 +17,7 @@ from typing import Final
 
 from symfleet.engine import frames, processes
 from symfleet.engine.capture import Capture
-from symfleet.engine.dialogue import REPORT_BYTES_MAX, Dialogue
+from symfleet.engine.dialogue import Dialogue, bytes_of_a_frame
 from symfleet.engine.trees import remove_if_possible
 from symfleet.errors import NO_SPACE_ERRNOS, DataError
 from symfleet.protocol.events import (
@@ -45,17 +45,17 @@ class ExecutorClient:
         work_dir: Path,
         log: Path,
         env: Mapping[str, str],
-        report_bytes_max: int = REPORT_BYTES_MAX,
+        frame_bytes: int,
     ) -> None:
         """Start the process. `work_dir` is made empty and removed at the end; `log` takes its
-        standard error (bounded). `report_bytes_max`: what one child, or what is said of an item
-        beside its children, may take in a frame between ranks. Never raises for a program that
-        cannot be started: the first `poll` says so."""
+        standard error (bounded). `frame_bytes`: largest frame between ranks, in which its answers
+        have to fit. Never raises for a program that cannot be started: the first `poll` says
+        so."""
         self.slot = start.slot
         self.executor = start.executor
         self._work_dir = work_dir
         self._log_name = plain(f"{log.parent.name}/{log.name}")
-        self._dialogue = Dialogue(start, str(log), report_bytes_max)
+        self._dialogue = Dialogue(start, str(log), *bytes_of_a_frame(frame_bytes))
         self._unsent = bytearray()
         self._memory_before = processes.oom_kills()
         self._capture = Capture(log)

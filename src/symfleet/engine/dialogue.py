@@ -36,8 +36,8 @@ from symfleet.types import NO_SPACE, InputId, Outcome, WorkId, input_id_of, pars
 
 _WORD_OVERHEAD: Final = 16
 _EDGES_MAX: Final = 2**32
-REPORT_BYTES_MAX: Final = 1 << 20
-"""What one child, or what is said of an item beside its children, may take, when nobody says."""
+_FRAME_ROOM: Final = 256 << 10
+"""What a frame holds beside one child: much more than its header and the words around it."""
 
 
 @dataclass(slots=True)
@@ -54,9 +54,11 @@ class _Running:
 class Dialogue:
     """One life of one executor, as far as words go."""
 
-    def __init__(self, start: StartExecutor, log: str, report_bytes_max: int) -> None:
-        """`log`: where people find the executor's own words. `report_bytes_max`: what one child, or
-        what is said of an item beside its children, may take in a frame between ranks."""
+    def __init__(
+        self, start: StartExecutor, log: str, report_bytes_max: int, child_bytes_max: int
+    ) -> None:
+        """`log`: where people find the executor's own words. `report_bytes_max`: what may be said
+        of an item beside its children. `child_bytes_max`: one child with its edges."""
         self.slot = start.slot
         self.executor = start.executor
         self.failed = False
@@ -66,6 +68,7 @@ class Dialogue:
         self._log = log
         self._limits = start.setup.limits
         self._report_bytes_max = report_bytes_max
+        self._child_bytes_max = child_bytes_max
         self._reader = frames.FrameReader(frames.FROM_EXECUTOR)
         self.is_ready = False
         self.selftest_due = start.selftest
@@ -149,8 +152,8 @@ class Dialogue:
         running.bytes_left -= len(child.input) + len(child.edges)
         limit = self._limits.get("children", 4096)
         size = len(child.input) + len(child.edges) + 4 * len(child.how)
-        too_large = size > self._report_bytes_max
-        if running.bytes_left < 0 or len(running.children) >= limit or too_large:
+        self._require(size <= self._child_bytes_max, "reported a child that fits no frame")
+        if running.bytes_left < 0 or len(running.children) >= limit:
             raise DataError("an executor reported more children than its limits allow")
         if hashlib.sha256(child.input).hexdigest() != child.digest:
             raise DataError("a child does not match its digest", where=plain(child.digest))
@@ -168,6 +171,12 @@ class Dialogue:
                 wall_us=child.wall_us,
             )
         )
+
+
+def bytes_of_a_frame(frame_bytes: int) -> tuple[int, int]:
+    """Return what a report and what a child may take when frames between ranks are so large: an
+    input that may enter fits with its edges, because it is a MiB smaller than a frame."""
+    return frame_bytes // 2, frame_bytes - _FRAME_ROOM
 
 
 def _bytes_of(done: frames.Done) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import os
 import sys
@@ -160,6 +161,8 @@ class Server:
         if _disk_was_full(layout.root, self._reserve):
             # What it could not write is missing or cut off (A2): done again, when there is space.
             first = dataclasses.replace(first, outcome=Outcome.STALLED, cut_short=True)
+            empty_folder(layout.output)
+            _require_space(layout.root)
         runs, verdict = 1, first
         left = read_children(layout.output, hello.limits, run.bound)
         if first.outcome is Outcome.CRASH:
@@ -245,13 +248,26 @@ def _refuse(protocol: int, argv: tuple[str, ...], env: Mapping[str, str]) -> fra
 def _disk_was_full(folder: Path, reserve: Path | None) -> bool:
     """Whether a program that has just ended may have found no space to write in `folder`: there is
     none now, or the ledger's owner has given its `reserve` back because there was none."""
+    free = _free_bytes(folder)
+    if reserve is not None and free < _LOW_BYTES and not reserve.exists():
+        return True
+    return free < _ROOM_BYTES
+
+
+def _require_space(folder: Path) -> None:
+    """Raise OSError unless the disk of a folder takes more: every other run would end so, too."""
+    if _free_bytes(folder) < _ROOM_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _free_bytes(folder: Path) -> int:
+    """Return how much the disk of a folder takes: nothing when it takes no more files."""
     while not folder.is_dir() or folder.is_symlink():  # the program has removed or replaced it
         folder = folder.parent
     disk = os.statvfs(folder)
-    free = disk.f_bavail * disk.f_frsize
-    if reserve is not None and free < _LOW_BYTES and not reserve.exists():
-        return True
-    return free < _ROOM_BYTES or (disk.f_files > 0 and disk.f_favail == 0)
+    if disk.f_files > 0 and disk.f_favail == 0:
+        return 0
+    return disk.f_bavail * disk.f_frsize
 
 
 def _reserve_beside(folder: Path) -> Path | None:

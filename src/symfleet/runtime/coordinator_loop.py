@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol, assert_never
 
 from symfleet import crash
@@ -46,6 +46,7 @@ from symfleet.protocol.events import (
 from symfleet.protocol.messages import Result
 from symfleet.protocol.operations import Decide, Operation, TurnAnswers
 from symfleet.runtime.intake import Intake
+from symfleet.runtime.introduction import without_late_words
 from symfleet.runtime.observer import EpochObserver
 from symfleet.runtime.pace import Pace
 from symfleet.runtime.stop_rules import DRAIN_S
@@ -121,6 +122,8 @@ class CoordinatorParts:
     clock: Clock
     early: Sequence[CoordinatorEvent] = ()
     """What happened before the loop began."""
+    late: set[int] = field(default_factory=set)
+    """Ranks of coordinators that have not said yet that they stand."""
 
 
 class CoordinatorLoop:
@@ -161,7 +164,7 @@ class CoordinatorLoop:
         arrivals = self._p.transport.receive(store.bounds.frames, store.own_bytes_max)
         if crash.is_armed() and _holds_result(arrivals.events):
             crash.point("result.received")
-        self._events += store.arrived(arrivals.events)
+        self._events += store.arrived(without_late_words(arrivals.events, self._p.late))
         batch = [] if store.stand_back else take_batch(self._events, store.bounds)
         called = bool(batch) or store.waiting
         if not called and (self._deadline is None or now < self._deadline):

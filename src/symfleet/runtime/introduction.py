@@ -25,7 +25,7 @@ from symfleet.clock import Clock
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.config.model import CampaignConfig, Output
 from symfleet.errors import DataError
-from symfleet.protocol.events import FrameReceived, RankLost
+from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
 from symfleet.protocol.operations import EpochOpening
 from symfleet.protocol.pieces import PIECE_BYTES_MAX, split
 from symfleet.protocol.setup import Knobs, Peer, WorkerSetup
@@ -180,9 +180,10 @@ def _with_knowledge(opening: EpochOpening, edges: bytes) -> EpochOpening:
 
 def await_present(
     transport: Transport, clock: Clock, ranks: Iterable[int]
-) -> list[FrameReceived | RankLost]:
+) -> tuple[list[FrameReceived | RankLost], set[int]]:
     """Wait until these coordinators stand, so that none is late when work is handed out; return
-    what else has arrived. One that takes too long, or dies, is not waited for."""
+    what else has arrived, and who has neither said so nor died: they are not waited for, and their
+    word comes later (`without_late_words`)."""
     waiting, rest = set(ranks), list[FrameReceived | RankLost]()
     pace, deadline = Pace(), clock.monotonic() + _PRESENT_S
     while waiting and clock.monotonic() < deadline:
@@ -194,7 +195,23 @@ def await_present(
                 waiting.discard(event.rank)
             rest.append(event)
         clock.sleep(pace.idle(0.0, None))
-    return rest
+    return rest, waiting
+
+
+def without_late_words(
+    events: Sequence[CoordinatorEvent], late: set[int]
+) -> Sequence[CoordinatorEvent]:
+    """Return events without the first words of coordinators that were not waited for any more: a
+    slow one has done nothing wrong. Each is taken out of `late`."""
+    if not late:
+        return events
+    kept = list[CoordinatorEvent]()
+    for event in events:
+        if isinstance(event, FrameReceived) and event.rank in late and event.data == _PRESENT:
+            late.discard(event.rank)
+        else:
+            kept.append(event)
+    return kept
 
 
 def dismiss(transport: Transport, clock: Clock, grace_s: float, reason: str = "") -> Sequence[int]:

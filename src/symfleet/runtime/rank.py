@@ -219,7 +219,11 @@ def _be_worker(introduction: Introduction, transport: MpiTransport, clock: Clock
             clock,
             introduction.knobs,
             start_clients(
-                transport.rank, places.work, places.out / "logs", inherited_environment()
+                transport.rank,
+                places.work,
+                places.out / "logs",
+                inherited_environment(),
+                introduction.knobs.frame_bytes,
             ),
             NoteLog(places.out, name, introduction.output, introduction.epoch),
         )

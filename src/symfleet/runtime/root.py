@@ -89,6 +89,7 @@ class Root:
         self._incarnation = new_incarnation()
         self._introduced = False
         self._early: list[FrameReceived | RankLost] = []
+        self._late: set[int] = set()
         """What has arrived before the loop began."""
         self.loop: CoordinatorLoop | None = None
 
@@ -201,7 +202,8 @@ class Root:
                 access=opened.ledger.access() if self._config.advanced.own_connections else None,
             )
             self._tell(rank, peer_frames(introduction))
-        self._early += await_present(self._transport, self._clock, clients)
+        early, self._late = await_present(self._transport, self._clock, clients)
+        self._early += early
         for rank, place in layout.workers.items():
             worker = Introduction(
                 campaign=opened.campaign,
@@ -262,6 +264,7 @@ class Root:
             ),
             clock=self._clock,
             early=[*(RankLost(rank) for rank in epoch.roll.lost), *self._early],
+            late=self._late,
         )
 
     def _setup(

@@ -70,9 +70,11 @@ class Executor(Protocol):
 StartClient = Callable[[StartExecutor], Executor]
 
 
-def start_clients(rank: int, work_dir: Path, log_dir: Path, env: Mapping[str, str]) -> StartClient:
+def start_clients(
+    rank: int, work_dir: Path, log_dir: Path, env: Mapping[str, str], frame_bytes: int
+) -> StartClient:
     """Return what starts the executors of a rank: their private folders below `work_dir`, their
-    words in `log_dir`, their environment."""
+    words in `log_dir`, their environment. `frame_bytes`: largest frame between ranks."""
 
     def start(action: StartExecutor) -> Executor:
         return ExecutorClient(
@@ -80,6 +82,7 @@ def start_clients(rank: int, work_dir: Path, log_dir: Path, env: Mapping[str, st
             work_dir=work_dir / f"{rank}-{action.slot}",
             log=log_dir / f"executor-{rank}-{action.slot}.log",
             env=env,
+            frame_bytes=frame_bytes,
         )
 
     return start

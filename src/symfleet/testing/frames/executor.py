@@ -25,7 +25,7 @@ from typing import Final
 import msgspec
 
 from symfleet.engine import frames
-from symfleet.engine.dialogue import Dialogue
+from symfleet.engine.dialogue import Dialogue, bytes_of_a_frame
 from symfleet.errors import DataError
 from symfleet.protocol.events import (
     ExecutorGone,
@@ -103,7 +103,9 @@ class _Life:
         for action in actions:
             match action:
                 case StartExecutor():
-                    self._talk = Dialogue(action, "a log", self.bench.knobs.frame_bytes // 2)
+                    self._talk = Dialogue(
+                        action, "a log", *bytes_of_a_frame(self.bench.knobs.frame_bytes)
+                    )
                     self._runs = 0
                 case RunItem():
                     assert self._talk is not None
