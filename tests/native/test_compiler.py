@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -72,6 +73,19 @@ def test_a_shared_object_shares_the_runtime_of_the_program(folder: pathlib.Path)
     build("-shared", "-fPIC", "-Wl,-z,defs", folder / "lib.c", "-o", library)
     build(folder / "main.c", library, f"-Wl,-rpath,{folder}", "-o", folder / "a")
     run(folder / "a")
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf here")
+def test_lines_that_nobody_asked_for_are_told_in_a_form_that_older_tools_read(
+    folder: pathlib.Path, llvm_versions: list[int]
+) -> None:
+    for llvm in llvm_versions:
+        words = ["-c", str(folder / "hello.c"), "-o", str(folder / "hello.o")]
+        assert symfleet_cc(words, SYMFLEET_CLANG=f"clang-{llvm}").returncode == 0
+        words = ["readelf", "--debug-dump=info", str(folder / "hello.o")]
+        told = subprocess.run(words, capture_output=True, text=True, check=True, timeout=30).stdout
+        assert re.findall(r"Version: +(\d)", told) == ["4"]
+        assert "DW_TAG_base_type" not in told, "lines only"
 
 
 @pytest.mark.parametrize("option", ["-E", "-M", "-fsyntax-only", "--version", "-dumpversion"])

@@ -9,22 +9,14 @@ import re
 import subprocess
 
 import pytest
-from random_programs import write_program
 from recording import COVER, EOF, FACT, INPUT, Target, check_recording
 from wrapper import SOURCES, Compile
+
+from symfleet.testing.random_programs.writing import write_inputs, write_program
 
 SEEDS = range(6)
 INPUTS = 3
 OPTIONS = ("-fwrapv",)
-
-
-def inputs_of(seed: int) -> list[bytes]:
-    rng = random.Random(seed)
-    edge_values = (0, 1, 65, 127, 128, 255)
-    return [
-        bytes(rng.choice([*edge_values, rng.randrange(256)]) for _ in range(rng.choice((64, 10))))
-        for _ in range(INPUTS)
-    ]
 
 
 def output_of(program: pathlib.Path, *arguments: str | pathlib.Path) -> bytes:
@@ -51,7 +43,7 @@ def test_rows_explain_every_event_of_random_programs(
     program = instrumented(source, optimisation, *OPTIONS, llvm=llvm)
     oracle = plain(source, *OPTIONS)
     with Target([str(program), "@@"], tmp_path / "input") as target:
-        for number, data in enumerate(inputs_of(seed)):
+        for number, data in enumerate(write_inputs(seed, INPUTS)):
             file = tmp_path / f"given{number}"
             file.write_bytes(data)
             expected = output_of(oracle, file)
@@ -184,7 +176,7 @@ def test_full_tables_degrade_the_run_and_do_not_end_it(
     source = tmp_path / "many.c"
     source.write_text(write_program(2))
     program, oracle = instrumented(source, "-O1", *OPTIONS), plain(source, *OPTIONS)
-    data = inputs_of(2)[0]
+    data = write_inputs(2, 1)[0]
     file = tmp_path / "given"
     file.write_bytes(data)
     for caps in ({"rows": 50}, {"events": 5}, {"blobs": 16}):

@@ -237,7 +237,9 @@ def additions(request: Request, toolchain: Toolchain) -> list[str]:
             "-fno-slp-vectorize",
         ]
         if not request.has_debug_option:
-            added.append("-gline-tables-only")  # names the places of what is not modelled
+            # Names the places of what is not modelled. A build without an option for debugging
+            # information may be read by older tools: valgrind 3.19 gives up on version 5.
+            added += ["-gdwarf-4", "-gline-tables-only"]
     if request.wants_lto:
         added.append("-fno-lto")
     if request.wants_fuzzer:  # its engine and counters; the harness's main is ours

@@ -20,6 +20,7 @@ Subject = DispatchToken | SlotAddress | int
 
 _LINES_MAX: Final = 64
 _SUBJECTS_MAX: Final = 4096
+"""For a coordinator, with hundreds of slots."""
 
 
 class LocalProtocolError(InternalError):
@@ -40,9 +41,11 @@ class Chronicle:
 
     The least recently mentioned subjects are forgotten first, and of each its oldest lines."""
 
-    __slots__ = ("_stories",)
+    __slots__ = ("_stories", "_subjects_max")
 
-    def __init__(self) -> None:
+    def __init__(self, subjects_max: int = _SUBJECTS_MAX) -> None:
+        """`subjects_max`: more than are under way at a time."""
+        self._subjects_max = subjects_max
         self._stories: OrderedDict[Subject, deque[tuple[float, str]]] = OrderedDict()
 
     def note(self, now: float, what: str, *subjects: Subject) -> None:
@@ -52,7 +55,7 @@ class Chronicle:
             story = stories.get(subject)
             if story is None:
                 story = stories[subject] = deque(maxlen=_LINES_MAX)
-                if len(stories) > _SUBJECTS_MAX:
+                if len(stories) > self._subjects_max:
                     stories.popitem(last=False)
             else:
                 stories.move_to_end(subject)

@@ -85,6 +85,7 @@ from symfleet.types import (
 _HELLO_REPEAT_S: Final = 1.0
 _STOP_ACK_REPEAT_S: Final = 1.0
 _STOP_ACK_TIMES: Final = 5
+_STORIES_A_SLOT: Final = 128
 
 
 class Worker:
@@ -97,7 +98,7 @@ class Worker:
         self._timeline = Timeline(now, knobs.late_s)
         self._now = now
         self._codec = Codec(setup.campaign, setup.epoch, setup.rank, knobs.frame_bytes)
-        self._chronicle = Chronicle()
+        self._chronicle = Chronicle(_STORIES_A_SLOT * setup.slots)
         self._actions: list[WorkerAction] = []
         self._slots = [
             WorkerSlot(

@@ -61,7 +61,8 @@ from symfleet.types import (
     input_id_of,
 )
 
-_SEEN_MAX: Final = 4096
+_SEEN_MAX: Final = 512
+"""Tokens that a slot knows again: many times what its coordinator may still say again."""
 _UNANSWERED_MAX: Final = 8
 _STARTS_MAX: Final = 3
 _KILLED_STARTS_MAX: Final = 16

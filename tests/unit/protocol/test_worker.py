@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+
 import msgspec
 import pytest
 
@@ -562,3 +565,24 @@ def test_a_worker_refuses_work_in_words_that_may_travel() -> None:
     bench.step(FrameReceived(0, frame))
     (refused,) = [message for _, message in bench.said() if isinstance(message, Refused)]
     assert "\0" not in refused.reason
+
+
+def test_what_a_worker_remembers_of_its_deliveries_stops_growing() -> None:
+    """A job of weeks delivers millions of items to one worker."""
+    bench = up()
+
+    def deliver(times: int) -> int:
+        for _ in range(times):
+            token, work = bench.work(ONE)
+            bench.step(work)
+            bench.step(done(bench, ONE))
+            bench.step(bench.frame(Accepted(token, "decided")))
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = deliver(1_500)
+        assert deliver(1_500) - before < 32 * 1024
+    finally:
+        tracemalloc.stop()

@@ -51,6 +51,8 @@ from symfleet.types import CampaignId, Epoch, Incarnation, Keep, SinkKind
 KNOBS: Final = Knobs()
 SOURCE: Final = 1
 _SPAN: Final = 40
+_UNDONE: Final = 3
+"""Status of a root whose job has ended before its time."""
 _IDLE_S: Final = 0.002
 _DRAINING_TURNS_MAX: Final = 20_000
 _DRAINING_TURNS_MAX_SPOILT: Final = 1_000
@@ -146,14 +148,19 @@ class Root:
 
     def run(self) -> None:
         """Open an epoch, take turns until it ends, close."""
-        site, part = self._part.site, self._part
         try:
-            ledger = self._ledger = own(site, part.owner)
-            epoch = self._open(ledger)
+            self._run()
         except (BusyError, HostError, IOFailure):
-            if not site.url:
+            if not self._part.site.url:
                 raise
-            return  # The server went away: the job ends, and the next one begins.
+            # The server went away, or ended one session after the other beyond what is put up with:
+            # the job ends, and the next one begins.
+            _leave(_UNDONE)
+
+    def _run(self) -> None:
+        site, part = self._part.site, self._part
+        ledger = self._ledger = own(site, part.owner)
+        epoch = self._open(ledger)
         clients = {} if site.url else {rank: (rank, life) for rank, life in part.lives.items()}
         codec = Codec(site.campaign, epoch, 0, KNOBS.frame_bytes)
         self._service = TurnService(ledger, part.wires, codec, clients, KNOBS, self._ignore)

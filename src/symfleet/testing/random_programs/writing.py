@@ -2,6 +2,12 @@
 
 Each prints what it computed, so that two builds can be compared; their branches, loops, memory
 accesses, calls and switches depend on the input, so that a recording of them has much to get wrong.
+
+With -DPROBES a program also tells each decision of a statement to `probes.c`: `armed` when its
+condition has been computed, `went` when it has gone one way. Nothing lies between the two but the
+branch itself, at any level of optimisation. Decisions inside expressions are told with -DPROBES=2
+only: with 1 the optimiser may do with them what it does elsewhere. Without PROBES the macros are
+what they are given.
 """
 
 from __future__ import annotations
@@ -10,8 +16,7 @@ import random
 from collections.abc import Iterator
 
 TYPES = ("uint8_t", "int8_t", "uint16_t", "int16_t", "uint32_t", "int32_t", "uint64_t", "int64_t")
-PRELUDE = """\
-#include <stdint.h>
+PRELUDE = r"""#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 static uint8_t d[64];
@@ -19,9 +24,30 @@ static uint64_t sum;
 static uint8_t ta[256];
 static int32_t tb[256];
 struct s { uint16_t a; uint64_t b; int8_t c; int32_t e[3]; };
+#ifdef PROBES
+void armed(int), ended(uint64_t);
+/* Two calls must not become one of a value that was chosen without a branch. */
+__attribute__((nomerge)) void went(int, uint64_t);
+#define PROBE(id, x) \
+  (({ int c_ = (x); armed(id); c_; }) ? (went(id, 1), 1) : (went(id, 0), 0))
+#define CHOICE(id, x) ({ unsigned c_ = (x); armed(id); c_; })
+#define CHOSEN(id, k) went(id, k)
+#define ENDED(x) ended(x)
+#else
+#define PROBE(id, x) (x)
+#define CHOICE(id, x) (x)
+#define CHOSEN(id, k) (void)0
+#define ENDED(x) (void)0
+#endif
+#if PROBES == 2
+#define INNER PROBE
+#else
+#define INNER(id, x) (x)
+#endif
 static void note(uint64_t x) { sum = sum * 1099511628211u ^ x; }
-#define SAFE_DIV(T, a, b) ((b) == 0 || ((b) == (T)-1) ? (a) : (a) / (b))
-#define SAFE_REM(T, a, b) ((b) == 0 || ((b) == (T)-1) ? (a) : (a) % (b))
+#define UNSAFE(id, T, b) (INNER(id, (b) == 0) || INNER(id + 1, (b) == (T)-1))
+#define SAFE_DIV(id, T, a, b) (UNSAFE(id, T, b) ? (a) : (a) / (b))
+#define SAFE_REM(id, T, a, b) (UNSAFE(id, T, b) ? (a) : (a) % (b))
 """
 MAIN = """\
 int main(int argc, char **argv) {
@@ -41,6 +67,7 @@ class Writer:
         self._names: list[str] = []
         self._functions = 0
         self._fresh = 0
+        self._probes = 0
 
     def program(self, functions: int) -> str:
         parts = [PRELUDE]
@@ -51,7 +78,7 @@ class Writer:
         )
         return (
             "".join([*parts, MAIN, calls, '  printf("%016llx\\n", (unsigned long long)sum);\n'])
-            + "  return 0;\n}\n"
+            + "  ENDED(sum);\n  return 0;\n}\n"
         )
 
     def _function(self) -> Iterator[str]:
@@ -91,7 +118,7 @@ class Writer:
         elif kind == 4:
             yield f"  {{ uint64_t w; memcpy(&w, buf + {rng.randrange(24)}, 8); note(w); }}\n"
         elif kind in (5, 6):
-            yield f"  if ({self._condition()}) {{\n"
+            yield f"  if ({self._condition(told=True)}) {{\n"
             yield from self._statement(depth - 1)
             yield "  } else {\n"
             yield from self._statement(depth - 1)
@@ -100,26 +127,35 @@ class Writer:
             self._fresh += 1
             name = f"i{self._fresh}"
             bound = f"(uint8_t)({self._expression(1)}) % {rng.randrange(2, 6)}"
-            yield f"  for (unsigned {name} = 0; {name} < {bound}; {name}++) {{\n"
+            turns = self._told(f"{name} < {bound}")
+            yield f"  for (unsigned {name} = 0; {turns}; {name}++) {{\n"
             yield from self._statement(depth - 1)
             yield "  }\n"
         elif kind == 8:
             cases = sorted({rng.randrange(12) for _ in range(rng.randrange(2, 6))})
-            yield f"  switch ((unsigned)({self._expression(2)}) % 12u) {{\n"
+            self._probes += 1
+            choice = self._probes
+            value = f"(unsigned)({self._expression(2)}) % 12u"
+            yield f"  switch (CHOICE({choice}, {value})) {{\n"
             for case in cases:
-                yield f"  case {case}:\n"
+                yield f"  case {case}: CHOSEN({choice}, {case});\n"
                 yield from self._statement(0)
                 yield rng.choice(["    break;\n", "    /* falls through */\n"])
-            yield "  default: note(1);\n  }\n"
+            yield f"  default: CHOSEN({choice}, 12); note(1);\n  }}\n"
         else:
             yield f"  note(memcmp(buf, d + {rng.randrange(32)}, {rng.randrange(1, 20)}) < 0);\n"
 
-    def _condition(self) -> str:
+    def _condition(self, *, told: bool = False) -> str:
         operator = self._rng.choice(["==", "!=", "<", "<=", ">", ">="])
         simple = f"({self._expression(2)}) {operator} ({self._expression(1)})"
+        simple = self._told(simple) if told else simple
         if self._rng.randrange(4) == 0:
-            return f"({simple}) {self._rng.choice(['&&', '||'])} ({self._condition()})"
+            return f"({simple}) {self._rng.choice(['&&', '||'])} ({self._condition(told=told)})"
         return simple
+
+    def _told(self, condition: str) -> str:
+        self._probes += 1
+        return f"PROBE({self._probes}, {condition})"
 
     def _index(self, size: int) -> str:
         return f"(uint8_t)({self._expression(1)}) % {size}u"
@@ -159,6 +195,8 @@ class Writer:
         shift = rng.randrange(1, 31)
         macro = rng.choice(["SAFE_DIV", "SAFE_REM"])
         condition = self._condition() if rng.randrange(16) == 0 else f"({a}) < ({b})"
+        inner = self._probes + 1
+        self._probes += 2
         arithmetic = f"({kind})(({wide})({a}) {rng.choice('+-*')} ({wide})({b}))"
         bitwise = f"({kind})(({kind})({a}) {rng.choice('&|^')} ({kind})({b}))"
         return rng.choice(
@@ -170,8 +208,8 @@ class Writer:
                 bitwise,
                 f"({kind})(({wide})({a}) << (({wide})({b}) & 7))",
                 f"({kind})(({kind})({a}) >> (({wide})({b}) & 7))",
-                f"({kind}){macro}({kind}, ({kind})({a}), ({kind})({b}))",
-                f"(({condition}) ? ({kind})({a}) : ({kind})({b}))",
+                f"({kind}){macro}({inner}, {kind}, ({kind})({a}), ({kind})({b}))",
+                f"(INNER({inner}, {condition}) ? ({kind})({a}) : ({kind})({b}))",
                 f"ta[(uint8_t)({a})]",
                 f"tb[(uint8_t)({a})]",
                 f"__builtin_bswap{bits}((uint{bits}_t)({a}))",
@@ -185,3 +223,13 @@ class Writer:
 def write_program(seed: int, functions: int = 6) -> str:
     """Return the program of a seed."""
     return Writer(random.Random(seed)).program(functions)
+
+
+def write_inputs(seed: int, count: int) -> list[bytes]:
+    """Return inputs for the program of a seed, long ones and short ones."""
+    rng = random.Random(seed)
+    edge_values = (0, 1, 65, 127, 128, 255)
+    return [
+        bytes(rng.choice([*edge_values, rng.randrange(256)]) for _ in range(rng.choice((64, 10))))
+        for _ in range(count)
+    ]
