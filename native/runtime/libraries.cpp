@@ -5,7 +5,8 @@
 // offset table that lead to functions with a model are made to lead to the
 // model, so labels pass through. Only libraries of this kind are touched, only
 // the table of the process that serves executions, and only once, before any
-// of them runs; without an executor nothing is touched at all.
+// of them runs; without an executor nothing is touched at all. The same is done
+// to virtual functions of the library that the program calls by itself.
 #include "libraries.h"
 
 #include "model.h"
@@ -171,6 +172,28 @@ bool protect(const dl_phdr_info &Info, int Protection) {
   return true;
 }
 
+// A table that the linker has not locked may share its page with anything.
+bool isLocked(const dl_phdr_info &Info, uint64_t Address) {
+  for (unsigned I = 0; I < Info.dlpi_phnum; ++I) {
+    const Elf64_Phdr &P = Info.dlpi_phdr[I];
+    if (P.p_type == PT_GNU_RELRO && Address - (Info.dlpi_addr + P.p_vaddr) < P.p_memsz)
+      return true;
+  }
+  return false;
+}
+
+int leadVirtually(dl_phdr_info *Info, size_t, void *) {
+  for (VirtualLead &L : StandardInputLeads) {
+    if (!L.slot || L.real || !isLocked(*Info, (uint64_t)L.slot) ||
+        !protect(*Info, PROT_READ | PROT_WRITE))
+      continue;
+    L.real = *(void *const *)L.slot;
+    *(void **)(uint64_t)L.slot = L.model;
+    protect(*Info, PROT_READ);
+  }
+  return 0;
+}
+
 int lead(dl_phdr_info *Info, size_t, void *) {
   if (!Info->dlpi_name || !isFollowed(Info->dlpi_name) || LibraryCount == LibrariesMax)
     return 0;
@@ -193,6 +216,17 @@ int lead(dl_phdr_info *Info, size_t, void *) {
 
 namespace sf {
 
-void followLibraries() { dl_iterate_phdr(lead, nullptr); }
+void followLibraries() {
+  dl_iterate_phdr(lead, nullptr);
+  findStandardInputLeads();
+  dl_iterate_phdr(leadVirtually, nullptr);
+}
+
+bool isLibraryCode(const void *Address) {
+  for (unsigned I = 0; I < LibraryCount; ++I)
+    if ((uint64_t)Address >= Libraries[I].begin && (uint64_t)Address < Libraries[I].end)
+      return true;
+  return false;
+}
 
 } // namespace sf

@@ -1,68 +1,13 @@
 // Models of the parsing of floating-point numbers.
-//
-// A number is one function of the text around it: digits make no branches, and a
-// text for a wanted number is found by writing that number.
+#include "float_text.h"
 #include "model.h"
 
-#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 
 using namespace sf;
 
 namespace {
-
-// Characters that no number has, whatever the ones around them are.
-bool endsNumber(uint8_t C) {
-  bool Letter = (C | 0x20) >= 'a' && (C | 0x20) <= 'z';
-  bool Space = C == ' ' || (C >= '\t' && C <= '\r');
-  bool Digit = C >= '0' && C <= '9';
-  return !(Letter || Space || Digit || C == '.' || C == '+' || C == '-' || C == '_' || C == '(' ||
-           C == ')');
-}
-
-// The text as operands of eight characters each.
-class FloatText {
-public:
-  // Reads as far as a number at Text can go when its bytes change.
-  explicit FloatText(const char *Text) {
-    bool Terminated = false; // on this input; other bytes may not be 0
-    Operand Bytes[SF_TEXT_MAX];
-    unsigned Count = 0;
-    for (; Count < SF_TEXT_MAX; ++Count) {
-      const char *At = Text + Count;
-      if (Count && ((uint64_t)At & 0xfff) == 0 && !isReadable((uint64_t)At))
-        break;
-      Operand Byte = byteAt(At);
-      if (!Byte.label && (Terminated || endsNumber((uint8_t)Byte.value)))
-        break;
-      Terminated |= Byte.value == 0;
-      Bytes[Count] = Byte;
-    }
-    for (unsigned Word = 0; Word * 8 < Count; ++Word) {
-      for (unsigned I = Count; I < Word * 8 + 8; ++I)
-        Bytes[I] = constant(0);
-      Words[Word] = joinBytes(Bytes + Word * 8, 8);
-      Widths[Word] = 64;
-    }
-    Full = Count == SF_TEXT_MAX;
-  }
-
-  Operand result(unsigned Bits, uint16_t Aux, uint64_t Value) const {
-    return fourOperands(SF_OP_TEXT, Bits, Aux, Words, Widths, Value);
-  }
-  bool isSymbolic() const {
-    return Words[0].label || Words[1].label || Words[2].label || Words[3].label;
-  }
-  Label any() const { return Words[0].label | Words[1].label | Words[2].label | Words[3].label; }
-  // Whether a number of that length is within what was read.
-  bool holds(uint64_t Length) const { return Length < SF_TEXT_MAX || !Full; }
-
-private:
-  Operand Words[4] = {};
-  uint8_t Widths[4] = {};
-  bool Full;
-};
 
 // Labels of a parsed number and of where it ends. Bits of a long double come in
 // two parts.
@@ -72,12 +17,11 @@ void parsedFloat(ModelCall &Call, const char *Text, char **End, const char *Real
   TableLock Lock;
   if (!Lock)
     return;
-  FloatText Read(Text);
+  const FloatText Read = FloatText::inMemory(Text);
   if (!Read.isSymbolic())
     return;
   const uint64_t Length = (uint64_t)(RealEnd - Text);
-  const char *Point = nl_langinfo(RADIXCHAR);
-  if (!Read.holds(Length) || !roundsAsUsual(Format == SF_X87) || strcmp(Point, ".") != 0) {
+  if (!Read.holds(Length) || !readsNumbersAsUsual(Format)) {
     noteUnmodelled(Read.any(), "a number of another locale, rounding or length");
     return;
   }

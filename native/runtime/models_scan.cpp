@@ -4,11 +4,14 @@
 // that it read. Each literal byte and each end of a field decides something; the
 // value of a number is an expression over its bytes (number.h). What stopped the
 // function is a goal as a whole too: a text that fits all of the format.
+#include "float_text.h"
 #include "input.h"
 #include "memory_stream.h"
 #include "model.h"
 #include "shadow.h"
 #include "source.h"
+
+#include "symfleet/scanned_number.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -71,11 +74,12 @@ uint64_t takenByte(uint64_t Byte, const void *Set) {
 
 // One part of a format.
 struct Directive {
-  enum Kind { End, Space, Literal, Number, Word, Characters, Count, Unknown } kind;
+  enum Kind { End, Space, Literal, Number, Float, Word, Characters, Count, Unknown } kind;
   bool suppressed = false, allocates = false;
   uint64_t width = 0; // 0: none
   unsigned bytes = 4; // of the variable
   unsigned base = 10;
+  unsigned format = SF_SINGLE; // of a float
   bool isSigned = false, skipsSpace = false;
   char literal = 0;
   ByteSet set;
@@ -121,8 +125,14 @@ void Format::length(Directive &Out) {
       Out.bytes = Out.bytes == 2 ? 1 : 2;
       break;
     case 'l':
+      Out.format = Out.bytes == 8 ? SF_X87 : SF_DOUBLE;
+      Out.bytes = 8;
+      break;
     case 'q':
     case 'L':
+      Out.format = SF_X87;
+      Out.bytes = 8;
+      break;
     case 'j':
     case 'z':
     case 't':
@@ -185,9 +195,23 @@ void Format::conversion(Directive &Out) {
     Out.literal = '%';
     Out.skipsSpace = true;
     return;
-  default: // floats, wide characters, positions
-    Out.kind = Directive::Unknown;
+  case 'a':
+    if (*F == 's' || *F == 'S' || *F == '[') // an old way to have memory allocated
+      break;
+    [[fallthrough]];
+  case 'A':
+  case 'e':
+  case 'E':
+  case 'f':
+  case 'F':
+  case 'g':
+  case 'G':
+    Out.kind = Directive::Float;
+    return;
+  default: // wide characters, positions
+    break;
   }
+  Out.kind = Directive::Unknown;
 }
 
 class Scanner {
@@ -202,6 +226,7 @@ public:
 private:
   bool literal(const Directive &D);
   bool number(const Directive &D, void *To);
+  bool floating(const Directive &D, void *To);
   bool word(const Directive &D, void *To);
   bool characters(const Directive &D, void *To);
   void proposeRest(Directive First, Format Behind);
@@ -265,6 +290,9 @@ uint64_t Scanner::follow(va_list Arguments, int Assigned) {
     case Directive::Number:
       Matched = number(D, To);
       continue;
+    case Directive::Float:
+      Matched = floating(D, To);
+      continue;
     case Directive::Word:
       Matched = word(D, To);
       break;
@@ -283,7 +311,8 @@ void Scanner::proposeRest(Directive D, Format Behind) {
   unsigned Size = 0;
   for (bool Open = false; D.kind != Directive::End && D.kind != Directive::Unknown;
        Behind.next(D)) {
-    const bool Field = D.kind == Directive::Number || (D.kind == Directive::Word && D.skipsSpace);
+    const bool Numeric = D.kind == Directive::Number || D.kind == Directive::Float;
+    const bool Field = Numeric || (D.kind == Directive::Word && D.skipsSpace);
     if (Size + 2 + (D.kind == Directive::Characters ? D.width : 0) > sizeof(Wanted))
       break;
     if (Field && Open)
@@ -293,7 +322,7 @@ void Scanner::proposeRest(Directive D, Format Behind) {
       Wanted[Size++] = ' ';
     else if (D.kind == Directive::Literal)
       Wanted[Size++] = D.literal;
-    else if (D.kind == Directive::Number)
+    else if (Numeric)
       Wanted[Size++] = '1';
     else if (D.kind == Directive::Word)
       Wanted[Size++] = D.set.example();
@@ -351,6 +380,49 @@ bool Scanner::number(const Directive &D, void *To) {
   Position += Number.end.value;
   if (!isLast()) {
     recordEnd(Number, At);
+    Where = constant(Position);
+  }
+  return true;
+}
+
+bool Scanner::floating(const Directive &D, void *To) {
+  // Space before the number does not count as part of its width.
+  if (D.width)
+    Position = skipSpace(From, Position, At);
+  const FloatText Read = FloatText::within(From, Position, D.width ? D.width : TextBytesMax);
+  char Characters[SF_TEXT_MAX + 1];
+  long double Number = 0;
+  Read.copy(Characters);
+  const uint64_t Length = sf_scanned_number(Characters, D.format, &Number);
+  if (!Read.holds(Length) || !readsNumbersAsUsual(D.format)) {
+    noteUnmodelled(Read.any(), "a number of another locale, rounding or length");
+    for (uint64_t I = 0; I < SF_TEXT_MAX && From.isKnown(Position + I); ++I)
+      recordFact(From.operand(Position + I), At);
+    return false;
+  }
+  const Operand Size =
+      Read.result(64, SF_FLOAT_AUX(SF_TEXT_SCANNED_LENGTH, 0, D.format, 0), Length);
+  if (!Length)
+    proposeRest(D, Rest);
+  recordBranch(compare(SF_OP_NE, 64, Size, constant(0)), At);
+  ++At.ordinal;
+  if (!Length)
+    return false;
+  auto Part = [&](bool High, unsigned Bytes) {
+    uint64_t Bits = 0;
+    memcpy(&Bits, (const char *)&Number + 8 * High, Bytes);
+    store((char *)To + 8 * High, Bytes,
+          Read.result(8 * Bytes, SF_FLOAT_AUX(SF_TEXT_SCANNED_NUMBER, 0, D.format, High), Bits));
+  };
+  if (To)
+    Part(false, D.format == SF_SINGLE ? 4 : 8);
+  if (To && D.format == SF_X87)
+    Part(true, 2);
+  Where = binary(SF_OP_ADD, 64, constant(Position), Size);
+  Position += Length;
+  if (!isLast()) {
+    recordGoal(compare(SF_OP_EQ, 64, Size, constant(Length)), At);
+    recordFact(Size, At);
     Where = constant(Position);
   }
   return true;

@@ -6,6 +6,8 @@
 #include "addresses.h"
 #include "shadow.h"
 
+#include <string.h>
+
 using namespace sf;
 
 namespace {

@@ -17,7 +17,8 @@ HALF, SINGLE, DOUBLE, X87 = range(4)
 WIDTHS = (16, 32, 64)
 PACKED = ("<e", "<f", "<d")
 UNSIGNED = ("<H", "<I", "<Q")
-TEXT_LENGTH = 1
+# Bits of what an SF_OP_TEXT row gives.
+TEXT_LENGTH, TEXT_SCANNED = 1, 2
 
 LIBM = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
 LIBC = ctypes.CDLL(None)
@@ -133,6 +134,8 @@ def text_value(aux: int, text: bytes) -> int | None:
     if to == X87:
         return None
     given = ctypes.create_string_buffer(text + b"\0")
+    if result & TEXT_SCANNED:
+        return _scanned(given, to, length=bool(result & TEXT_LENGTH))
     end = ctypes.c_char_p()
     function = LIBC.strtod if to == DOUBLE else LIBC.strtof
     function.restype = ctypes.c_double if to == DOUBLE else ctypes.c_float
@@ -141,6 +144,14 @@ def text_value(aux: int, text: bytes) -> int | None:
         rest = ctypes.cast(end, ctypes.c_void_p).value or 0
         return rest - ctypes.addressof(given)
     return bits_of(value, to)
+
+
+def _scanned(text: ctypes.Array[ctypes.c_char], to: int, *, length: bool) -> int:
+    value = ctypes.c_double() if to == DOUBLE else ctypes.c_float()
+    size = ctypes.c_int()
+    form = b"%lf%n" if to == DOUBLE else b"%f%n"
+    LIBC.sscanf(text, form, ctypes.byref(value), ctypes.byref(size))
+    return size.value if length else bits_of(value.value, to)
 
 
 def same_number(aux: int, seen: int, computed: int) -> bool:

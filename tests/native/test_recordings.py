@@ -123,6 +123,33 @@ def test_standard_input_is_symbolic_in_every_execution(
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_bytes_that_the_buffer_of_cin_gives_are_the_inputs(
+    level: str, tmp_path: pathlib.Path, instrumented: Compile, plain: Compile
+) -> None:
+    source = tmp_path / "bytes.cpp"
+    source.write_text(
+        "#include <cstdio>\n#include <iostream>\n#include <iterator>\nint main() {\n"
+        "  int first = std::getchar(), next = std::cin.rdbuf()->sgetc();\n"
+        '  std::printf("%d %d\\n", first, next);\n'
+        "  for (std::istreambuf_iterator<char> i(std::cin), end; i != end; ++i)\n"
+        "    if (*i == 'x') std::puts(\"x\");\n  return std::cin.get() == -1 ? 0 : 1; }\n"
+    )
+    program, oracle = instrumented(source, level), plain(source, level)
+    data = b"Abx!"
+    with Target([str(program)], tmp_path / "input") as target:
+        recording = target.run(data)
+        seen = target.output()
+    done = subprocess.run([oracle], input=data, capture_output=True, timeout=60, check=True)
+    assert seen == done.stdout
+    assert check_recording(recording, data) == []
+    rows = recording.rows
+    compared = [rows[rows[event.label].a] for event in recording.branches]
+    compared = [row if row.op == INPUT else rows[row.a] for row in compared]  # extended or not
+    assert {row.k for row in compared if row.op == INPUT} >= {1, 2, 3}
+    assert [event.value for event in recording.events if event.kind == EOF] == [5]
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_a_text_that_was_copied_with_its_size_is_the_inputs(
     level: str, tmp_path: pathlib.Path, instrumented: Compile
 ) -> None:

@@ -37,6 +37,11 @@ public:
 
   /// Begin with a new assignment.
   void assume(const Assignment &changes);
+  /// Let a row that reads a changed byte have this value, whatever it computes.
+  void pin(uint32_t label, uint64_t value) {
+    stamps[label] = generation;
+    values[label] = value;
+  }
   uint64_t value(uint32_t label);
   bool holds(const Condition &condition) { return value(condition.label) == condition.value; }
   bool holdAll(std::span<const Condition> conditions);

@@ -220,6 +220,40 @@ void offerBorders(Found &found, const Function &f) {
   found.offer(signalling);
 }
 
+/// Functions that have one value on whole intervals of numbers.
+bool hasPlateaus(unsigned function) {
+  return (function >= SF_FN_FLOOR && function <= SF_FN_ROUND) ||
+         (function >= SF_FN_TO_SINT && function <= SF_FN_LROUND);
+}
+
+/// The last number in a direction up to which a function keeps its value.
+__int128 endOfPlateau(const Function &f, __int128 position, int direction) {
+  auto keeps = [&](__int128 at) { return f.side(numberAt(at, f.format())) == 0; };
+  __int128 step = 1;
+  const __int128 reach = __int128(1) << widthOfFormat(f.format());
+  while (step < reach && keeps(position + direction * step)) {
+    position += direction * step;
+    step *= 2;
+  }
+  for (; step > 0; step /= 2)
+    if (keeps(position + direction * step))
+      position += direction * step;
+  return position;
+}
+
+/// The ends and the middle are what other functions tell apart.
+void offerPlateau(Found &found, const Function &f) {
+  const unsigned format = f.format();
+  const Number centre = numberOf(guessOf(f), format);
+  found.offer(centre);
+  if (found.numbers.empty())
+    return;
+  const __int128 position = positionOf(centre, format);
+  const __int128 low = endOfPlateau(f, position, -1), high = endOfPlateau(f, position, 1);
+  for (__int128 at : {low, high, low + (high - low) / 2})
+    found.offer(numberAt(at, format));
+}
+
 void offerIntegers(Found &found, const Function &f) {
   long double w = f.target();
   if (f.function == SF_FN_LDEXP) {
@@ -271,6 +305,8 @@ std::vector<Number> operandsFor(const sf_row &row, const FourValues &values, uns
     offerBorders(found, f);
     return std::move(found.numbers);
   }
+  if (hasPlateaus(f.function))
+    offerPlateau(found, f);
   offerAround(found, numberOf(guessOf(f), f.format()), f.format(), 3);
   if (std::isnan(f.target()))
     found.offer(numberOf(f.target(), f.format()));

@@ -1,9 +1,13 @@
 #include "float_search.h"
 #include "float_distance.h"
+#include "float_equations.h"
+#include "float_groups.h"
 #include "inversion.h"
 #include "semantics.h"
+#include "text_search.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace sf {
 namespace {
@@ -23,7 +27,62 @@ struct Cone {
   bool complete = true;
   std::vector<Field> fields;
   std::vector<uint64_t> constants;
+  std::vector<TextNumber> numbers; // in the input's text
+  std::vector<InputNumber> inputs; // read as numbers
 };
+
+bool isTextNumber(const sf_row &row) {
+  return row.op == SF_OP_TEXT && !SF_TEXT_IS_LENGTH(SF_FLOAT_FUNCTION(row.aux));
+}
+
+/// The numbers among rows, in ascending order; one with a part missing is none.
+std::vector<TextNumber> textNumbers(const Trace &trace, std::span<const uint32_t> rows) {
+  std::vector<TextNumber> numbers;
+  for (uint32_t label : rows) {
+    const sf_row &row = trace.rows[label];
+    if (!isTextNumber(row) || SF_FLOAT_HIGH(row.aux))
+      continue;
+    auto isOtherPart = [&](uint32_t other) {
+      const sf_row &high = trace.rows[other];
+      return isTextNumber(high) && high.a == row.a && high.b == row.b && high.c == row.c &&
+             high.k == row.k && (high.aux ^ row.aux) == SF_FLOAT_AUX(0, 0, 0, 1);
+    };
+    auto high = std::ranges::find_if(rows, isOtherPart);
+    if (SF_FLOAT_TO(row.aux) != SF_X87)
+      numbers.push_back({label, 0});
+    else if (high != rows.end())
+      numbers.push_back({label, *high});
+  }
+  return numbers;
+}
+
+/// Numbers that operations read as they are in the input, by offset; of those that
+/// overlap the first.
+std::vector<InputNumber> inputNumbers(const Trace &trace, std::span<const uint32_t> rows) {
+  std::vector<InputNumber> numbers;
+  for (uint32_t label : rows) {
+    const sf_row &row = trace.rows[label];
+    const unsigned format = SF_FLOAT_FROM(row.aux), bits = widthOfFormat(format);
+    if (row.op != SF_OP_FLOAT || (format != SF_SINGLE && format != SF_DOUBLE))
+      continue;
+    for (unsigned side = 0; side < floatArity(SF_FLOAT_FUNCTION(row.aux)); ++side) {
+      uint32_t operand = operandOf(row, side);
+      const bool swapped = trace.rows[operand].op == SF_OP_BSWAP;
+      operand = swapped ? trace.rows[operand].a : operand;
+      if (trace.rows[operand].op == SF_OP_INPUT && trace.width(operand) == bits)
+        numbers.push_back({uint32_t(trace.rows[operand].k), format, swapped});
+    }
+  }
+  std::ranges::sort(numbers, {}, [](const InputNumber &number) {
+    return std::tuple(number.offset, number.format, number.swapped);
+  });
+  std::vector<InputNumber> apart;
+  for (const InputNumber &number : numbers)
+    if (apart.empty() ||
+        number.offset >= apart.back().offset + widthOfFormat(apart.back().format) / 8)
+      apart.push_back(number);
+  return apart;
+}
 
 Cone coneOf(const Trace &trace, std::span<const Condition> conditions, size_t rowsMax) {
   Cone cone;
@@ -59,6 +118,8 @@ Cone coneOf(const Trace &trace, std::span<const Condition> conditions, size_t ro
   }
   cone.rows = seen.size();
   std::ranges::sort(seen);
+  cone.inputs = inputNumbers(trace, seen);
+  cone.numbers = textNumbers(trace, seen);
   for (uint32_t label : seen) {
     const sf_row &row = trace.rows[label];
     if (row.op != SF_OP_INPUT || std::ranges::count(text, uint32_t(row.k)))
@@ -103,6 +164,8 @@ public:
   }
 
   bool repair();
+  bool solveTogether();
+  bool rewriteNumbers();
   bool descend();
   Assignment best; // the nearest that was met; with success the answer
 
@@ -209,6 +272,19 @@ bool Searching::repair() {
   return false;
 }
 
+bool Searching::solveTogether() {
+  return solveEquations(query, bench, conditions, cone.inputs, budget, best) ||
+         searchGroups(query, bench, conditions, best);
+}
+
+bool Searching::rewriteNumbers() {
+  constexpr size_t NumbersMax = 4;
+  for (size_t i = 0; i < cone.numbers.size() && i < NumbersMax; ++i)
+    if (searchText(query, bench, conditions, cone.numbers[i], budget, best))
+      return true;
+  return false;
+}
+
 uint64_t Searching::read(const Field &field) const {
   uint64_t value = 0;
   for (unsigned i = 0; i < field.bits / 8; ++i) {
@@ -288,9 +364,12 @@ Answer FloatSearch::solve(const Query &query, Workbench &bench) {
   if (!cone.complete || !ofGoal.complete || !cone.hasFloats)
     return {};
   cone.fields = ofGoal.fields;
+  cone.numbers = ofGoal.numbers;
+  cone.inputs = ofGoal.inputs;
   Searching searching(query, bench, std::move(conditions), cone,
                       RowRunsMax / std::max<size_t>(cone.rows, 64));
-  if (searching.repair() || searching.descend())
+  if (searching.repair() || searching.solveTogether() || searching.rewriteNumbers() ||
+      searching.descend())
     return {Verdict::Sat, searching.best, false};
   Answer nothing;
   nothing.isLast = ofGoal.hasFloats;

@@ -10,10 +10,11 @@ namespace sf {
 ///
 /// First by repair: push the goal down to the input, look which condition of the
 /// slice that breaks, push that one down from there with the bytes just set held
-/// fast, and so on. Then downhill: change one number of the input at a time by
-/// powers of two of its bits (which for floating-point numbers are steps of
-/// neighbours, of fractions and of exponents) as long as the sum of the compares'
-/// distances falls. Refutes nothing; the budget is counted in evaluations.
+/// fast, and so on. Then several equations together (float_equations.h), all values
+/// of few bytes (float_groups.h) and the texts of single numbers (text_search.h). Then downhill:
+/// change one number of the input at a time by powers of two of its bits (which for floating-point
+/// numbers are steps of neighbours, of fractions and of exponents) as long as the sum of the
+/// compares' distances falls. Refutes nothing; the budget is counted in evaluations.
 class FloatSearch : public Step {
 public:
   const char *name() const override { return "search"; }

@@ -1,4 +1,5 @@
 #include "float_semantics.h"
+#include "symfleet/scanned_number.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -369,16 +370,33 @@ uint64_t fromInteger(const sf_row &row, uint64_t value) {
   });
 }
 
-uint64_t parse(const sf_row &row, const FourValues &values) {
-  std::string text = textOf(row, values);
+/// The number at the start of a text and its length, by strtod and by scanf.
+Number readNumber(const std::string &text, unsigned format, size_t &length) {
   char *end = nullptr;
-  const unsigned format = SF_FLOAT_TO(row.aux);
   Number number = format == SF_SINGLE   ? store<float>(std::strtof(text.c_str(), &end))
                   : format == SF_DOUBLE ? store<double>(std::strtod(text.c_str(), &end))
                                         : store<long double>(std::strtold(text.c_str(), &end));
-  if (SF_FLOAT_FUNCTION(row.aux) == SF_TEXT_LENGTH)
-    return uint64_t(end - text.c_str());
-  return partOf(number, row.aux);
+  length = size_t(end - text.c_str());
+  return number;
+}
+
+Number scanNumber(const std::string &text, unsigned format, size_t &length) {
+  long double room = 0;
+  Number number;
+  length = sf_scanned_number(text.c_str(), format, &room);
+  std::memcpy(&number.low, &room, format == SF_SINGLE ? 4 : 8);
+  if (format == SF_X87)
+    std::memcpy(&number.high, reinterpret_cast<const char *>(&room) + 8, 2);
+  return number;
+}
+
+uint64_t parse(const sf_row &row, const FourValues &values) {
+  const unsigned result = SF_FLOAT_FUNCTION(row.aux), format = SF_FLOAT_TO(row.aux);
+  size_t length = 0;
+  const Number number = SF_TEXT_IS_SCANNED(result)
+                            ? scanNumber(textOf(row, values), format, length)
+                            : readNumber(textOf(row, values), format, length);
+  return SF_TEXT_IS_LENGTH(result) ? length : partOf(number, row.aux);
 }
 
 } // namespace
@@ -453,10 +471,10 @@ bool floatWidthFits(uint16_t aux, unsigned bits) {
 }
 
 bool textWidthFits(uint16_t aux, unsigned bits) {
-  if (SF_FLOAT_FUNCTION(aux) == SF_TEXT_LENGTH)
-    return bits == 64;
-  return SF_FLOAT_FUNCTION(aux) == SF_TEXT_NUMBER && SF_FLOAT_TO(aux) != SF_HALF &&
-         bits == partWidth(aux);
+  const unsigned result = SF_FLOAT_FUNCTION(aux);
+  if (result > SF_TEXT_SCANNED_LENGTH || SF_FLOAT_TO(aux) == SF_HALF)
+    return false;
+  return bits == (SF_TEXT_IS_LENGTH(result) ? 64 : partWidth(aux));
 }
 
 uint64_t applyFloat(const sf_row &row, const FourValues &values) {

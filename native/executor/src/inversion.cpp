@@ -231,14 +231,8 @@ std::bitset<8> freeBytes(const Trace &trace, uint32_t label) {
 }
 
 bool Descent::pushText(const sf_row &row, const FourValues &values, Number wanted) {
-  std::string present = textOf(row, values);
-  std::vector<bool> free(present.size());
-  for (size_t word = 0; word * 8 < present.size(); ++word) {
-    std::bitset<8> changeable = freeBytes(trace, operandOf(row, unsigned(word)));
-    for (size_t byte = 0; byte < 8; ++byte)
-      free[8 * word + byte] = changeable[byte];
-  }
-  std::vector<std::string> fitting = textsFor(row, present, free, wanted);
+  std::vector<std::string> fitting =
+      textsFor(row, textOf(row, values), freeCharacters(trace, row), wanted);
   if (fitting.empty())
     return false;
   const std::string &chosen = fitting[choose(unsigned(fitting.size()))];
@@ -402,6 +396,16 @@ bool Descent::pushComparison(const sf_row &row, uint32_t side, uint64_t other, b
 Assignment Descent::assignment() const { return bytes; }
 
 } // namespace
+
+std::vector<bool> freeCharacters(const Trace &trace, const sf_row &row) {
+  std::vector<bool> free;
+  for (unsigned word = 0; word < 4 && operandOf(row, word); ++word) {
+    const std::bitset<8> changeable = freeBytes(trace, operandOf(row, word));
+    for (size_t byte = 0; byte < 8; ++byte)
+      free.push_back(changeable[byte]);
+  }
+  return free;
+}
 
 std::optional<Assignment> Inversion::attempt(const Trace &trace, Evaluator &from,
                                              const Condition &goal, const Assignment &pinned,

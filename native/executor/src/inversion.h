@@ -26,6 +26,9 @@ private:
   static constexpr unsigned AttemptsMax = 24;
 };
 
+/// Which characters of an SF_OP_TEXT row can change: those not joined from constants.
+std::vector<bool> freeCharacters(const Trace &trace, const sf_row &row);
+
 /// Inputs in which a number's text is replaced by another, of whatever size, that
 /// may meet the goal: what follows moves, so no expression can tell whether it does.
 std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, const Trace &trace);

@@ -21,14 +21,20 @@ class Fitting {
 public:
   Fitting(const sf_row &which, const std::string &now, const std::vector<bool> &changeable,
           Number goal)
-      : row(which), present(now), free(changeable), wanted(goal) {
+      : Fitting(which, now, changeable, goal, goal) {}
+  Fitting(const sf_row &which, const std::string &now, const std::vector<bool> &changeable,
+          Number lower, Number upper)
+      : row(which), present(now), free(changeable), wanted(lower), most(upper) {
     while (room < free.size() && (free[room] || present[room] != 0))
       ++room;
   }
 
   /// Characters that a text may have: behind them the text has ended.
   size_t room = 0;
-  bool full() const { return texts.size() >= TextsMax; }
+  bool full() const { return stopped || texts.size() >= textsMax; }
+  size_t textsMax = TextsMax;
+  /// Called with each text, until it says stop.
+  std::function<bool(const std::string &)> visit;
 
   /// Offer a text, followed by what is there now or by something that ends it.
   void offer(const std::string &start) {
@@ -45,12 +51,16 @@ public:
 
   std::vector<std::string> texts;
 
-  /// Tell whether a text alone reads as what is wanted.
+  /// Tell whether a text alone reads as what is wanted, also one that is longer
+  /// than those of the row.
   bool reads(const std::string &text) const {
     FourValues values = valuesOf(text);
-    if (SF_FLOAT_FUNCTION(row.aux) == SF_TEXT_LENGTH || SF_FLOAT_TO(row.aux) != SF_X87)
-      return same({applyFloat(row, values), 0});
-    sf_row low = row, high = row;
+    sf_row low = row;
+    if (text.size() > present.size())
+      low.k = low.a = low.b = low.c = 1; // any operands: their values are here
+    if (isLength() || SF_FLOAT_TO(row.aux) != SF_X87)
+      return same({applyFloat(low, values), 0});
+    sf_row high = low;
     low.aux = uint16_t(row.aux & ~SF_FLOAT_AUX(0, 0, 0, 1));
     high.aux = uint16_t(row.aux | SF_FLOAT_AUX(0, 0, 0, 1));
     return same({applyFloat(low, values), uint16_t(applyFloat(high, values))});
@@ -64,18 +74,24 @@ private:
     if (full() || std::ranges::count(texts, text) || !reads(text))
       return;
     texts.push_back(text);
+    stopped = visit && visit(text);
   }
+  bool isLength() const { return SF_TEXT_IS_LENGTH(SF_FLOAT_FUNCTION(row.aux)); }
   bool same(Number number) const {
+    if (isLength())
+      return number == wanted;
     const unsigned format = SF_FLOAT_TO(row.aux);
-    return number == wanted ||
-           (SF_FLOAT_FUNCTION(row.aux) == SF_TEXT_NUMBER && std::isnan(valueOf(number, format)) &&
-            std::isnan(valueOf(wanted, format)));
+    if (std::isnan(valueOf(number, format)))
+      return std::isnan(valueOf(wanted, format));
+    const __int128 position = positionOf(number, format);
+    return positionOf(wanted, format) <= position && position <= positionOf(most, format);
   }
 
   const sf_row &row;
   const std::string &present;
   const std::vector<bool> &free;
-  Number wanted;
+  Number wanted, most;
+  bool stopped = false;
 };
 
 std::string printed(const char *format, int digits, long double value) {
@@ -213,11 +229,27 @@ void offerLength(Fitting &fitting, size_t length) {
 std::vector<std::string> textsFor(const sf_row &row, const std::string &present,
                                   const std::vector<bool> &free, Number wanted) {
   Fitting fitting(row, present, free, wanted);
-  if (SF_FLOAT_FUNCTION(row.aux) == SF_TEXT_LENGTH)
+  if (SF_TEXT_IS_LENGTH(SF_FLOAT_FUNCTION(row.aux)))
     offerLength(fitting, std::min<uint64_t>(wanted.low, SF_TEXT_MAX + 1));
   else
     offerNumber(fitting, wanted, SF_FLOAT_TO(row.aux));
   return std::move(fitting.texts);
+}
+
+void visitTextsWithin(const sf_row &row, const std::string &present, const std::vector<bool> &free,
+                      Number least, Number most,
+                      const std::function<bool(const std::string &)> &visit) {
+  constexpr size_t VisitedMax = 64;
+  const unsigned format = SF_FLOAT_TO(row.aux);
+  const long double from = valueOf(least, format), to = valueOf(most, format);
+  Fitting fitting(row, present, free, least, most);
+  fitting.textsMax = VisitedMax;
+  fitting.visit = visit;
+  offerDecimals(fitting, from + (to - from) / 2);
+  if (!fitting.full())
+    offerNumber(fitting, least, format);
+  if (!fitting.full())
+    offerNumber(fitting, most, format);
 }
 
 } // namespace sf

@@ -3,6 +3,7 @@
 
 #include "float_semantics.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,12 @@ namespace sf {
 /// first, each of them evaluated.
 std::vector<std::string> textsFor(const sf_row &row, const std::string &present,
                                   const std::vector<bool> &free, Number wanted);
+
+/// The same for a number from `least` to `most`, the shortest decimals first:
+/// where any number of an interval will do, most of them need more characters
+/// than there are. `visit` is called with each text until it says stop.
+void visitTextsWithin(const sf_row &row, const std::string &present, const std::vector<bool> &free,
+                      Number least, Number most,
+                      const std::function<bool(const std::string &)> &visit);
 
 } // namespace sf

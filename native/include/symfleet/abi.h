@@ -178,8 +178,8 @@ enum sf_op {
    * Absent operands are 0, constants are SF_OP_CONST rows. Values are the bits
    * of floating-point numbers; rounding is to nearest, ties to even. */
   SF_OP_FLOAT = 64, /* aux: enum sf_float_function and formats, see SF_FLOAT_AUX */
-  /* The number at the start of a text, as strtod reads it in the C locale. Each
-   * operand is 8 characters (64 bits), the first in the lowest byte; behind the
+  /* The number at the start of a text, as strtod or scanf reads it in the C
+   * locale. Each operand is 8 characters (64 bits), the first in the lowest byte; behind the
    * last operand the text ends. aux: enum sf_text_result and the format. */
   SF_OP_TEXT = 65,
 
@@ -309,7 +309,12 @@ enum sf_float_function {
 enum sf_text_result {
   SF_TEXT_NUMBER = 0, /* in the format of the result */
   SF_TEXT_LENGTH = 1, /* how many characters belong to it, 64 bits; 0: no number */
+  /* The same as scanf reads it, see scanned_number.h; 0 if there is no number. */
+  SF_TEXT_SCANNED_NUMBER = 2,
+  SF_TEXT_SCANNED_LENGTH = 3,
 };
+#define SF_TEXT_IS_LENGTH(result) ((result) & 1u)
+#define SF_TEXT_IS_SCANNED(result) ((result) >> 1 & 1u)
 
 /* aux of SF_OP_FLOAT and SF_OP_TEXT. `high` asks for the upper 16 bits of a
  * result in SF_X87. */

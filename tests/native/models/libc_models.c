@@ -319,7 +319,8 @@ CASE(atof) {
 /* ---- Formats */
 static const char *const scan_formats[] = {
     "%d", "%u %x", " %i,%o", "%3d%2x", "%*d %hhd", "%hd%ld%lld", "%s %s", "%4s%c", "%[ab01]%n", "%[^ab]%2c",
-    "a%db", "%d%%%d", "%5[0-9]-%zu", "%x:%x", "%jd %td", "%f %d", "%*s %d%n", "%i", "%c%c%c", "%[]x]%s"};
+    "a%db", "%d%%%d", "%5[0-9]-%zu", "%x:%x", "%jd %td", "%f %d", "%*s %d%n", "%i", "%c%c%c", "%[]x]%s",
+    "%lf%n", "%g,%la", "%5lf%2e%d", "%Lf %lE", "%*f%c%n", "a%lf;%F"};
 /* Room for everything that a format assigns, four times: eight bytes and more for words. */
 static void see_scanned(struct world *w, int got, const char (*to)[64]) {
   see(w, (uint64_t)got);
@@ -347,7 +348,9 @@ static int with_standard_list(scan_standard *f, const char *format, ...) {
   va_end(list);
   return got;
 }
-static const char *scanned_text(struct world *w) { return choose(w, 5, 2) ? number(w) : string_at(w, 0); }
+static const char *scanned_text(struct world *w) {
+  return !choose(w, 5, 2) ? string_at(w, 0) : choose(w, 9, 2) ? number(w) : decimal(w);
+}
 static FILE *input_stream(struct world *w);
 static void see_stream(struct world *w, FILE *s);
 static void reopen_standard(struct world *w) {
