@@ -46,7 +46,7 @@ def require_campaign(out: Path) -> None:
                 "the campaign has no ledger yet",
                 where=str(out.absolute()),
                 why="its first launch is just starting, or was killed before it had made one",
-                hint=f"`symfleet resume {out}` begins it; nothing is lost",
+                hint=_how_to_begin(out),
             )
         raise DataError(
             "this is no campaign",
@@ -55,6 +55,12 @@ def require_campaign(out: Path) -> None:
             hint="give the folder that `symfleet explore -o` made; when that was killed at once,"
             " give the same command again",
         )
+
+
+def _how_to_begin(out: Path) -> str:
+    if (out / CONFIG_NAME).exists():
+        return f"`symfleet resume {out}` begins it; nothing is lost"
+    return "give the same `symfleet explore` command again; nothing is lost"
 
 
 def has_begun(out: Path) -> bool:
@@ -187,10 +193,11 @@ def _begun_config(path: Path) -> CampaignConfig:
     try:
         return parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, DataError, UserError) as error:
+        why = "the launch was over before it had noted what was asked for"
         raise DataError(
             "the campaign cannot be begun from what its first launch left",
             where=str(path.absolute()),
-            why=str(error),
+            why=why if isinstance(error, FileNotFoundError) else str(error),
             hint="give the same `symfleet explore` command again; nothing is lost",
         ) from error
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.cli import explore
-from symfleet.errors import ExitCode
+from symfleet.cli import campaign, explore
+from symfleet.config.project import CONFIG_NAME
+from symfleet.errors import DataError, ExitCode
+from symfleet.runtime.campaign_lock import LOCK_NAME
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -24,3 +26,13 @@ def test_a_job_that_was_stopped_before_there_was_a_ledger_is_no_error(
         assert json.loads(said.out) == {"exit_code": 0, "report": None}
     else:
         assert f"`symfleet resume '{out}'` begins it" in said.out
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_advice_for_a_job_without_a_ledger_is_what_works(tmp_path: Path, *, noted: bool) -> None:
+    (tmp_path / LOCK_NAME).touch()
+    if noted:
+        (tmp_path / CONFIG_NAME).touch()
+    with pytest.raises(DataError) as caught:
+        campaign.require_campaign(tmp_path)
+    assert ("resume" if noted else "the same `symfleet explore`") in caught.value.hint
