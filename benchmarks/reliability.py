@@ -41,10 +41,20 @@ class Programme:
     command: str
     extent: Callable[[Result], str]
 
+    adds_up: bool = False
+    """Whether what it looked at is what all its results did together."""
+
     def newest(self) -> Result | None:
         """Return the newest result, None when it never ran."""
         found = sorted(RESULTS.glob(f"{self.name}-[0-9][0-9][0-9][0-9]-*.json"))
-        return json.loads(found[-1].read_text()) if found else None
+        results: list[Result] = [json.loads(path.read_text()) for path in found]
+        if not self.adds_up:
+            return results[-1] if results else None
+        together: Result = {}
+        for result in results:
+            for key, value in result.items():
+                together[key] = together[key] + value if key in together else value
+        return together or None
 
 
 def _runs_and_kills(result: Result) -> str:
@@ -60,7 +70,8 @@ def _deaths(result: Result) -> str:
 
 def _soaked(result: Result) -> str:
     hours = result["wall_s"] / 3600
-    lost = f"{result['lost']} lost, {result['counted_twice']} counted twice"
+    harm = result["harm"]
+    lost = f"{harm['lost']} lost, {harm['counted_twice']} counted twice"
     return f"{hours:.1f} h, {result['faults']:,} faults, {result['decided']:,} items: {lost}"
 
 
@@ -93,6 +104,7 @@ PROGRAMMES: Final = (
         "simulated campaigns",
         "python -m benchmarks.simulation --seeds 200000",
         lambda r: f"{r['campaigns']:,} campaigns, {r['faults']:,} faults",
+        adds_up=True,
     ),
     Programme(
         "mutants",
