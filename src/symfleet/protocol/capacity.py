@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symfleet.errors import ExitCode
-from symfleet.protocol.core import Core
+from symfleet.errors import ExitCode, IOFailure
+from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.fleet import WorkerPhase
 from symfleet.types import NO_SPACE
 
@@ -68,10 +68,19 @@ def whole_capacity(core: Core) -> Capacity:
     return Capacity(live, waiting, slots, usable, in_flight, why)
 
 
-def exit_code_of_pause(paused: str) -> ExitCode:
+def end_without_hosts(paused: str) -> Ending:
     """Return how a job ends whose hosts are all paused: a full disk counts as one, whoever met it
     first. `paused`: host, and the reason that its engine gave."""
-    return ExitCode.IO if f": {NO_SPACE}: " in paused else ExitCode.HOST
+    if f": {NO_SPACE}: " not in paused:
+        return Ending(f"no host can run the engine: {paused}", int(ExitCode.HOST))
+    host, _, why = paused.partition(": ")
+    full = IOFailure(
+        "no host can run the engine",
+        where=host,
+        why=why,
+        hint="free some space there, then `symfleet resume` goes on where it stopped",
+    )
+    return Ending(str(full), int(full.exit_code))
 
 
 def open_places(core: Core) -> int:

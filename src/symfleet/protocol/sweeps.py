@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from symfleet.errors import ExitCode
-from symfleet.protocol.capacity import Capacity, exit_code_of_pause, whole_capacity
+from symfleet.protocol.capacity import Capacity, end_without_hosts, whole_capacity
 from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.delivery import Phase, Undo
 from symfleet.protocol.events import GiveUpRank
@@ -249,8 +249,7 @@ class Sweeps:
         elif not fleet.usable:
             core.end(Ending("no slot can be reset", int(ExitCode.INTEGRITY), control=True))
         elif fleet.paused:
-            code = exit_code_of_pause(fleet.paused)
-            core.end(Ending(f"no host can run the engine: {fleet.paused}", int(code)))
+            core.end(end_without_hosts(fleet.paused))
         else:
             core.renewing = self._too_few(fleet)
             if core.renewing and not fleet.in_flight:

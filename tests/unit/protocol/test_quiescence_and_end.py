@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from symfleet.errors import parts_of
 from symfleet.protocol.events import (
     ConfirmAdmitted,
     CoordinatorEvent,
@@ -401,6 +402,11 @@ def test_a_host_whose_engine_cannot_run_ends_the_job(reason: str, code: int) -> 
     finish = next(turn.finish for turn in turns if turn.finish)
     assert finish.exit_code == code
     assert reason in finish.reason
+    if reason == NO_SPACE:
+        _, where, why, hint = parts_of(finish.reason)
+        assert where == "host 1"
+        assert why.startswith(NO_SPACE)
+        assert "symfleet resume" in hint
 
 
 def test_hello_again_is_answered_again_and_changes_nothing() -> None:
