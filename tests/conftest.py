@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
 
+from symfleet.testing.small_disk import SmallDisk
 from symfleet.testing.stores.postgres_cluster import Cluster, programs
 
 
@@ -51,6 +53,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 sums[name] += amount
     for name, amount in sums.items():
         terminalreporter.write_line(f"{name}: {amount}")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], SmallDisk]]:
+    """A maker of one small file system, of a size as `mount` takes it."""
+    made: list[SmallDisk] = []
+
+    def make(size: str) -> SmallDisk:
+        try:
+            made.append(SmallDisk(tmp_path / "disk", size))
+        except OSError as error:
+            pytest.skip(str(error))
+        return made[-1]
+
+    yield make
+    for disk in made:
+        disk.close()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -451,45 +451,37 @@ def test_mpi_variables_do_not_reach_the_target(slots: list[Slot], tmp_path: Path
 
 
 @pytest.mark.guarantee("A2")
-def test_what_is_written_on_a_full_disk_is_no_result(slots: list[Slot], tmp_path: Path) -> None:
+def test_what_is_written_on_a_full_disk_is_no_result(
+    slots: list[Slot], small_disk: Callable[[str], SmallDisk]
+) -> None:
     """A program whose write failed may end as if nothing were: its files are not trusted."""
-    try:
-        disk = SmallDisk(tmp_path / "disk", "2m")
-    except OSError as error:
-        pytest.skip(str(error))
-    try:
-        script = 'cat /dev/zero > "$2/../ballast" 2>&-; printf "a child" > "$2/child" 2>&-; exit 0'
-        slot = start(slots, disk.folder, command_setup("sh", "-c", script, "sh", "@@", "@out"))
-        slot.wait(ExecutorReady)
-        slot.hand_over(b"input")
-        assert slot.wait(ExecutorFailed).reason == NO_SPACE
-        assert not any(isinstance(event, ExecutionDone) for event in slot.seen)
-        slots.remove(slot)
-        slot.client.close()
-    finally:
-        disk.close()
+    disk = small_disk("2m")
+    script = 'cat /dev/zero > "$2/../ballast" 2>&-; printf "a child" > "$2/child" 2>&-; exit 0'
+    slot = start(slots, disk.folder, command_setup("sh", "-c", script, "sh", "@@", "@out"))
+    slot.wait(ExecutorReady)
+    slot.hand_over(b"input")
+    assert slot.wait(ExecutorFailed).reason == NO_SPACE
+    assert not any(isinstance(event, ExecutionDone) for event in slot.seen)
+    slots.remove(slot)
+    slot.client.close()
 
 
 @pytest.mark.guarantee("A2")
-def test_an_input_that_finds_no_space_is_not_to_blame(slots: list[Slot], tmp_path: Path) -> None:
-    try:
-        disk = SmallDisk(tmp_path / "disk", "2m")
-    except OSError as error:
-        pytest.skip(str(error))
-    try:
-        slot = start(slots, disk.folder, command_setup("true", "@@", "@out"))
-        slot.wait(ExecutorReady)
-        assert slot.explore(b"well").outcome is Outcome.OK
-        disk.fill()
-        slot.hand_over(b"no room for this" * 2_000)
-        failed = slot.wait(ExecutorFailed)
-        assert failed.reason == NO_SPACE
-        assert str(disk.folder) in failed.message
-        assert "No space left on device" in failed.message
-        slots.remove(slot)
-        slot.client.close()
-    finally:
-        disk.close()
+def test_an_input_that_finds_no_space_is_not_to_blame(
+    slots: list[Slot], small_disk: Callable[[str], SmallDisk]
+) -> None:
+    disk = small_disk("2m")
+    slot = start(slots, disk.folder, command_setup("true", "@@", "@out"))
+    slot.wait(ExecutorReady)
+    assert slot.explore(b"well").outcome is Outcome.OK
+    disk.fill()
+    slot.hand_over(b"no room for this" * 2_000)
+    failed = slot.wait(ExecutorFailed)
+    assert failed.reason == NO_SPACE
+    assert str(disk.folder) in failed.message
+    assert "No space left on device" in failed.message
+    slots.remove(slot)
+    slot.client.close()
 
 
 def test_a_full_disk_is_named_when_an_executor_cannot_even_be_started(
@@ -506,24 +498,16 @@ def test_a_full_disk_is_named_when_an_executor_cannot_even_be_started(
 
 @pytest.mark.guarantee("A2")
 def test_a_disk_that_was_full_for_an_instant_leaves_a_trace(
-    slots: list[Slot], tmp_path: Path
+    slots: list[Slot], small_disk: Callable[[str], SmallDisk]
 ) -> None:
     """The owner of the ledger gives its reserve back then: there is space again, and the program
     has ended in between."""
-    try:
-        disk = SmallDisk(tmp_path / "disk", "8m")
-    except OSError as error:
-        pytest.skip(str(error))
-    try:
-        (disk.folder / ".reserve").write_bytes(b"held")
-        script = (
-            'printf "a child" > "$2/child"; test "$(cat "$1")" = well || rm "$2/../../.reserve"'
-        )
-        slot = start(slots, disk.folder, command_setup("sh", "-c", script, "sh", "@@", "@out"))
-        slot.wait(ExecutorReady)
-        assert slot.explore(b"well").outcome is Outcome.OK
-        assert slot.explore(b"full").outcome is Outcome.STALLED
-        slots.remove(slot)
-        slot.client.close()
-    finally:
-        disk.close()
+    disk = small_disk("8m")
+    (disk.folder / ".reserve").write_bytes(b"held")
+    script = 'printf "a child" > "$2/child"; test "$(cat "$1")" = well || rm "$2/../../.reserve"'
+    slot = start(slots, disk.folder, command_setup("sh", "-c", script, "sh", "@@", "@out"))
+    slot.wait(ExecutorReady)
+    assert slot.explore(b"well").outcome is Outcome.OK
+    assert slot.explore(b"full").outcome is Outcome.STALLED
+    slots.remove(slot)
+    slot.client.close()

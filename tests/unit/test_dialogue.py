@@ -3,6 +3,7 @@ state that has no place for it."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +30,7 @@ from symfleet.types import NO_SPACE, Incarnation
 DATA = b"input"
 READY = frames.Ready("engine 1", 8, "00", 1)
 TESTED = frames.SelfTestAnswer(ok=True, message="")
-FULL = frames.Failure(NO_SPACE, "cannot write in /x", frames.MAKE_ROOM)
+FULL = frames.no_space("/x", OSError(errno.ENOSPC, "full"))
 FAILURE = frames.Failure("no_memory", "out of\0memory" + "x" * 10_000, "hint")
 REPORT_BYTES_MAX = 10_000
 CHILD_BYTES_MAX = 11_000

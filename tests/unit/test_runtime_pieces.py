@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -130,20 +131,14 @@ def test_every_beat_differs_from_the_one_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.guarantee("A2")
-def test_a_root_is_heard_on_a_full_disk(tmp_path: Path) -> None:
-    try:
-        disk = SmallDisk(tmp_path / "disk", "1m")
-    except OSError as error:
-        pytest.skip(str(error))
-    try:
-        beats = plans.Beats(disk.folder)
-        beats.opening()
-        disk.fill()
-        assert plans.read_beat(disk.folder) == plans.OPENING
-        beats.beat()
-        assert plans.read_beat(disk.folder) != plans.OPENING
-    finally:
-        disk.close()
+def test_a_root_is_heard_on_a_full_disk(small_disk: Callable[[str], SmallDisk]) -> None:
+    disk = small_disk("1m")
+    beats = plans.Beats(disk.folder)
+    beats.opening()
+    disk.fill()
+    assert plans.read_beat(disk.folder) == plans.OPENING
+    beats.beat()
+    assert plans.read_beat(disk.folder) != plans.OPENING
 
 
 # ---- lock ---------------------------------------------------------------------------------------

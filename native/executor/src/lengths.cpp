@@ -106,6 +106,11 @@ std::optional<uint64_t> nearest(const Ranges &ranges, uint64_t centre) {
   return best;
 }
 
+void addLength(const Trace &trace, uint64_t wanted, Assignment &assignment) {
+  for (uint32_t i = 0; i < Trace::LengthBytes; ++i)
+    assignment.push_back({trace.lengthAt + i, uint8_t(wanted >> (8 * i))});
+}
+
 bool Lengths::isAbout(uint32_t label) const {
   if (!trace.lengthBound)
     return false;
@@ -173,8 +178,6 @@ Range Lengths::values(Range lengths) {
   return known[cone.back()];
 }
 
-Range Lengths::operand(uint32_t label) const { return known.at(label); }
-
 Range Lengths::valuesOf(const sf_row &row, Range lengths) {
   const unsigned bits = row.bits;
   switch (row.op) {
@@ -186,7 +189,7 @@ Range Lengths::valuesOf(const sf_row &row, Range lengths) {
   }
   case SF_OP_TABLE:
   case SF_OP_ARRAY: {
-    Range index = operand(row.a);
+    Range index = known.at(row.a);
     uint64_t element = trace.tableElement(row, index.first);
     return isOne(index) ? Range{element, element} : anything(bits);
   }
@@ -195,9 +198,9 @@ Range Lengths::valuesOf(const sf_row &row, Range lengths) {
     return anything(bits);
   const bool hasB = isBinary(row.op) || row.op == SF_OP_CONCAT || isTernary(row.op);
   const Range constant{row.k, row.k};
-  Range x = row.a ? operand(row.a) : constant;
-  Range y = !hasB ? Range{0, 0} : row.b ? operand(row.b) : constant;
-  Range z = isTernary(row.op) ? operand(row.c) : Range{0, 0};
+  Range x = row.a ? known.at(row.a) : constant;
+  Range y = !hasB ? Range{0, 0} : row.b ? known.at(row.b) : constant;
+  Range z = isTernary(row.op) ? known.at(row.c) : Range{0, 0};
   if (isOne(x) && isOne(y) && isOne(z)) {
     uint64_t value = withOperation(row.op, [&]<uint8_t Op>() {
       return apply<Op>(row.bits, row.aux, x.first, y.first, z.first);

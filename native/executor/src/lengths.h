@@ -23,6 +23,9 @@ Ranges intersection(const Ranges &left, const Ranges &right);
 /// The member that is nearest to `centre`, the smaller one of two.
 std::optional<uint64_t> nearest(const Ranges &ranges, uint64_t centre);
 
+/// Let an assignment ask for a length; it must not say anything of it yet.
+void addLength(const Trace &trace, uint64_t wanted, Assignment &assignment);
+
 /// A parser that knows where its input ends compares some pointer with the end
 /// again and again. Each such branch is about one number of which there are few
 /// values, so that what all of them allow together can be known exactly: a range
@@ -50,7 +53,6 @@ private:
   /// The values of the planned label for all lengths of a range: maybe more.
   Range values(Range lengths);
   Range valuesOf(const sf_row &row, Range lengths);
-  Range operand(uint32_t label) const;
 
   const Trace &trace;
   std::vector<uint32_t> cone; // ascending: operands come before what uses them

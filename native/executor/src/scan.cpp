@@ -77,8 +77,7 @@ Answer Scan::length(const Query &query, Workbench &bench, const Ranges &truth) {
   const Trace &trace = bench.trace;
   auto assign = [&](uint64_t wanted) {
     Assignment assignment;
-    for (uint32_t i = 0; i < Trace::LengthBytes; ++i)
-      assignment.push_back({trace.lengthAt + i, uint8_t(wanted >> (8 * i))});
+    addLength(trace, wanted, assignment);
     return assignment;
   };
   Ranges allowed = truth;

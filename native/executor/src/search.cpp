@@ -148,8 +148,7 @@ Assignment Search::withLength(const Assignment &assignment, uint32_t wanted) con
   for (const ByteChange &change : assignment)
     if (change.offset < trace.lengthAt)
       changed.push_back(change);
-  for (uint32_t i = 0; i < Trace::LengthBytes; ++i)
-    changed.push_back({trace.lengthAt + i, uint8_t(wanted >> (8 * i))});
+  addLength(trace, wanted, changed);
   return changed;
 }
 

@@ -98,8 +98,7 @@ TEST_CASE(whatIsSaidOfTheLengthIsKnownExactly) {
       ++decided;
       for (uint64_t length = 0; length <= LengthMax; ++length) {
         Assignment assignment;
-        for (uint32_t i = 0; i < Trace::LengthBytes; ++i)
-          assignment.push_back({trace.lengthAt + i, uint8_t(length >> (8 * i))});
+        addLength(trace, length, assignment);
         evaluator.assume(assignment);
         CHECK_EQUAL_ABOUT(holdsFor(*truth, length), evaluator.holds({goal, value}),
                           "round " + std::to_string(round) + " length " + std::to_string(length));

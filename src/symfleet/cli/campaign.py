@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import shlex
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +47,7 @@ def require_campaign(out: Path) -> None:
                 "the campaign has no ledger yet",
                 where=str(out.absolute()),
                 why="its first launch is just starting, or was killed before it had made one",
-                hint=_how_to_begin(out),
+                hint=f"{how_to_begin(out)}; nothing is lost",
             )
         raise DataError(
             "this is no campaign",
@@ -57,10 +58,11 @@ def require_campaign(out: Path) -> None:
         )
 
 
-def _how_to_begin(out: Path) -> str:
+def how_to_begin(out: Path) -> str:
+    """Say what begins a campaign whose launch was over before it had a ledger."""
     if (out / CONFIG_NAME).exists():
-        return f"`symfleet resume {out}` begins it; nothing is lost"
-    return "give the same `symfleet explore` command again; nothing is lost"
+        return f"`symfleet resume {shlex.quote(str(out))}` begins it"
+    return "give the same `symfleet explore` command again"
 
 
 def has_begun(out: Path) -> bool:

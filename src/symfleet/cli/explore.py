@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation, Json
-from symfleet.cli.campaign import report_from_ledger, require_free_folder
+from symfleet.cli.campaign import how_to_begin, report_from_ledger, require_free_folder
 from symfleet.cli.options import given, options_type
 from symfleet.clock import SystemClock
 from symfleet.config.environment import (
@@ -149,8 +149,7 @@ def _tell_end(out: Path, code: ExitCode, *, as_json: bool, quiet: bool) -> None:
         if as_json:
             present.show_json({"exit_code": int(code), "report": None})
         elif not quiet:
-            again = f"symfleet resume {shlex.quote(str(out))}"
-            present.say(["", f"stopped before the campaign had begun; `{again}` begins it"])
+            present.say(["", f"stopped before the campaign had begun: {how_to_begin(out)}"])
         return
     report = report_from_ledger(out)
     failure = _failure_of(report, code, out)

@@ -28,7 +28,6 @@ from symfleet.protocol.events import (
     WorkerEvent,
 )
 from symfleet.protocol.ranges import plain
-from symfleet.types import NO_SPACE
 
 _READ_BYTES: Final = 1 << 18
 _READS_A_POLL: Final = 32
@@ -235,7 +234,7 @@ class ExecutorClient:
 
 def _why_not_started(start: StartExecutor, work_dir: Path, error: OSError) -> ExecutorFailed:
     if error.errno in NO_SPACE_ERRNOS:
-        why = f"cannot write in {plain(str(work_dir))}: {error.strerror}"
-        return ExecutorFailed(start.slot, NO_SPACE, why, frames.MAKE_ROOM)
+        said = frames.no_space(plain(str(work_dir)), error)
+        return ExecutorFailed(start.slot, said.reason, said.message, said.hint)
     why = f"{plain(start.setup.engine[0])}: {error.strerror}"
     return ExecutorFailed(start.slot, "internal", why, "check that the engine is installed")

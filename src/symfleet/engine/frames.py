@@ -12,6 +12,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from symfleet.errors import DataError
+from symfleet.types import NO_SPACE
 
 PROTOCOL_VERSION: Final = 1
 FRAME_BYTES_MAX: Final = 80 * 1024 * 1024
@@ -76,16 +77,18 @@ class Ready(Frame, frozen=True, tag="ready"):
     pid: int
 
 
-MAKE_ROOM: Final = "free some space there"
-"""What to do about a failure for want of space."""
-
-
 class Failure(Frame, frozen=True, tag="failure"):
     """The engine cannot run this target on this host."""
 
     reason: str
     message: str
     hint: str
+
+
+def no_space(folder: str, error: OSError) -> Failure:
+    """Return what is said of a folder that takes nothing more."""
+    message = f"cannot write in {folder}: {error.strerror}"
+    return Failure(NO_SPACE, message, "free some space there")
 
 
 class Started(Frame, frozen=True, tag="started"):

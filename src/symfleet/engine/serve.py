@@ -44,7 +44,7 @@ from symfleet.engine.reasons import (
 from symfleet.engine.trees import empty_folder, fresh_file, own_folder
 from symfleet.errors import NO_SPACE_ERRNOS, DataError, ExitCode
 from symfleet.ledger.reserve import DEFAULT_RESERVE_BYTES, RESERVE_NAME
-from symfleet.types import NO_SPACE, Outcome
+from symfleet.types import Outcome
 
 _READ_BYTES: Final = 1 << 20
 _PROGRESS_S: Final = 0.5
@@ -95,9 +95,8 @@ class Server:
             if error.errno not in NO_SPACE_ERRNOS:
                 raise
             folder = "" if self._hello is None else self._hello.work_dir
-            message = f"cannot write in {folder}: {error.strerror}"
             with contextlib.suppress(WorkerGone):
-                self._write(frames.Failure(NO_SPACE, message, frames.MAKE_ROOM))
+                self._write(frames.no_space(folder, error))
             return int(ExitCode.IO)
 
     # ---- pipe ------------------------------------------------------------------------------

@@ -71,9 +71,9 @@ def whole_capacity(core: Core) -> Capacity:
 def end_without_hosts(paused: str) -> Ending:
     """Return how a job ends whose hosts are all paused: a full disk counts as one, whoever met it
     first. `paused`: host, and the reason that its engine gave."""
-    if f": {NO_SPACE}: " not in paused:
-        return Ending(f"no host can run the engine: {paused}", int(ExitCode.HOST))
     host, _, why = paused.partition(": ")
+    if not why.startswith(f"{NO_SPACE}: "):
+        return Ending(f"no host can run the engine: {paused}", int(ExitCode.HOST))
     full = IOFailure(
         "no host can run the engine",
         where=host,

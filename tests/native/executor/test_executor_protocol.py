@@ -202,27 +202,21 @@ def test_a_target_that_cannot_be_served_is_a_failure_with_a_hint(
 
 @pytest.mark.guarantee("A2")
 def test_an_input_that_finds_no_space_is_a_failure_of_the_host(
-    start: Callable[[Path], Any], tmp_path: Path, fake_target: str
+    start: Callable[[Path], Any], small_disk: Callable[[str], SmallDisk], fake_target: str
 ) -> None:
-    try:
-        disk = SmallDisk(tmp_path / "disk", "2m")
-    except OSError as error:
-        pytest.skip(str(error))
-    try:
-        executor = start(disk.folder)
-        executor.hello([fake_target, "magic", "@@"])
-        assert executor.run(b"\0" * 24).done.outcome == "ok"
-        disk.fill()
-        executor.send(frames.Run(2, b"\0" * 20_000, 0, None, solitary=False))
-        assert executor.receive() == frames.Started(2)
-        failure = executor.receive()
-        assert isinstance(failure, frames.Failure)
-        assert failure.reason == NO_SPACE
-        assert str(disk.folder) in failure.message
-        assert executor.process.wait(30) == ExitCode.IO
-        assert list(executor.work_dir.iterdir()) == []
-    finally:
-        disk.close()
+    disk = small_disk("2m")
+    executor = start(disk.folder)
+    executor.hello([fake_target, "magic", "@@"])
+    assert executor.run(b"\0" * 24).done.outcome == "ok"
+    disk.fill()
+    executor.send(frames.Run(2, b"\0" * 20_000, 0, None, solitary=False))
+    assert executor.receive() == frames.Started(2)
+    failure = executor.receive()
+    assert isinstance(failure, frames.Failure)
+    assert failure.reason == NO_SPACE
+    assert str(disk.folder) in failure.message
+    assert executor.process.wait(30) == ExitCode.IO
+    assert list(executor.work_dir.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ def test_a_job_that_was_stopped_before_there_was_a_ledger_is_no_error(
 ) -> None:
     out = tmp_path / "an output"
     out.mkdir()
+    (out / CONFIG_NAME).touch()
     explore._tell_end(out, ExitCode.DONE, as_json=as_json, quiet=False)
     said = capsys.readouterr()
     assert not said.err

@@ -51,7 +51,7 @@ from symfleet.types import CampaignId, Epoch, Incarnation, Keep, SinkKind
 KNOBS: Final = Knobs()
 SOURCE: Final = 1
 _SPAN: Final = 40
-_UNDONE: Final = 3
+UNDONE: Final = 3
 """Status of a root whose job has ended before its time."""
 _IDLE_S: Final = 0.002
 _DRAINING_TURNS_MAX: Final = 20_000
@@ -155,7 +155,7 @@ class Root:
                 raise
             # The server went away, or ended one session after the other beyond what is put up with:
             # the job ends, and the next one begins.
-            _leave(_UNDONE)
+            _leave(UNDONE)
 
     def _run(self) -> None:
         site, part = self._part.site, self._part

@@ -24,6 +24,7 @@ import msgspec
 import psycopg
 
 from symfleet.testing.linearizability.participants import (
+    UNDONE,
     Opened,
     PeerPart,
     Root,
@@ -223,6 +224,8 @@ class Segment:
         pid, status = os.waitpid(epoch.root, os.WNOHANG)
         if pid:
             epoch.root = 0
+            if os.waitstatus_to_exitcode(status) == UNDONE:
+                self.faults["job ended early"] += 1
             self._is_drained = share is None and status == 0
             return False
         return True
