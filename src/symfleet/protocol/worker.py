@@ -85,7 +85,8 @@ from symfleet.types import (
 _HELLO_REPEAT_S: Final = 1.0
 _STOP_ACK_REPEAT_S: Final = 1.0
 _STOP_ACK_TIMES: Final = 5
-_STORIES_A_SLOT: Final = 128
+_STORIES_A_SLOT: Final = 32
+"""Several times what is under way in a slot: these are deliveries that somebody may ask about."""
 
 
 class Worker:

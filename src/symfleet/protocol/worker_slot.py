@@ -61,8 +61,9 @@ from symfleet.types import (
     input_id_of,
 )
 
-_SEEN_MAX: Final = 512
-"""Tokens that a slot knows again: many times what its coordinator may still say again."""
+_SEEN_MAX: Final = 128
+"""Tokens that a slot knows again: many times what its coordinator may still say again, and so few
+that a worker soon has the size that it keeps."""
 _UNANSWERED_MAX: Final = 8
 _STARTS_MAX: Final = 3
 _KILLED_STARTS_MAX: Final = 16
