@@ -8,6 +8,7 @@ by a signal (any other exit code would make mpirun end the others), and leaves n
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import random
 import signal
@@ -228,6 +229,7 @@ def _be_worker(introduction: Introduction, transport: MpiTransport, clock: Clock
             NoteLog(places.out, name, introduction.output, introduction.epoch),
         )
         signal.signal(signal.SIGTERM, lambda *_: loop.drain("SIGTERM"))
+        gc.freeze()  # what lives by now lives on: the loop's collections need not look at it
         leave = loop.run()
     if leave.exit_code != ExitCode.DONE:
         end_by_signal()  # its coordinator is gone or silent: nobody would come to Finalize

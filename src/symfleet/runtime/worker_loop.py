@@ -7,6 +7,7 @@ it: executors have PDEATHSIG, and orphans of executors are adopted and ended her
 
 from __future__ import annotations
 
+import gc
 import select
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -38,6 +39,9 @@ from symfleet.transport.contract import NotSent, Transport
 
 _LOOK_S: Final = 0.02
 """How often executors are looked at that say nothing, and orphans are ended."""
+_COLLECT_S: Final = 20.0
+"""How often Python is asked to give back the dead tuples that it keeps (2,000 of each length): only
+a full collection does so, and a worker, which makes no cycles, would meet none for hours."""
 _FLUSH_S: Final = 5.0
 _FLUSH_LOST_S: Final = 0.5
 """Last words to a coordinator that does not answer, perhaps because this host is cut off."""
@@ -109,7 +113,7 @@ class WorkerLoop:
         self._clients: dict[int, Executor] = {}
         self._events: list[WorkerEvent] = []
         self._pace = Pace()
-        self._look_at = 0.0
+        self._look_at = self._collect_at = 0.0
         self._serves = machine.coordinator
 
     def run(self) -> Leave:
@@ -165,6 +169,9 @@ class WorkerLoop:
             processes.end_adopted(self._pids())
             for client in list(self._clients.values()):
                 events += self._poll(client)
+            if now >= self._collect_at:
+                self._collect_at = now + _COLLECT_S
+                gc.collect()
         return events
 
     def _wait(self, sleep_s: float) -> None:
