@@ -102,6 +102,9 @@ KEPT = [
         ),
         Shape(workers=2, slots=1, size=6),
     ),
+    # The root takes a stopped coordinator's leases over and does not hear that it has; then that
+    # coordinator goes on.
+    (1_040_518, FaultPlan.from_seed(1_040_518), shape_of(1_040_518)),
 ]
 
 

@@ -14,6 +14,7 @@ from symfleet.protocol.operations import (
     CountFaults,
     Quiesced,
     Release,
+    TakeOver,
 )
 from symfleet.testing.simulation.oracle_bench import RANK, OracleBench, answer, begun, token
 from symfleet.types import (
@@ -63,6 +64,18 @@ def test_a_delivery_by_one_who_does_not_hold_the_item() -> None:
     (lease,) = bench.claim(coordinator=1)
     with breaks("L2"):
         bench.dispatch(1, lease, coordinator=2)
+
+
+def test_one_whose_leases_are_taken_over_may_not_know_it_until_the_epoch_ends() -> None:
+    bench = begun()
+    (lease,) = bench.claim(coordinator=1)
+    bench.turn(TakeOver(1))
+    bench.dispatch(1, lease, coordinator=1)
+    with breaks("L2"):
+        bench.dispatch(2, lease, coordinator=2)
+    bench.open_epoch()
+    with breaks("L2"):
+        bench.dispatch(3, lease, coordinator=1)
 
 
 def test_a_lease_that_goes_out_twice() -> None:

@@ -24,6 +24,7 @@ from symfleet.protocol.operations import (
     Operation,
     Quiesced,
     RecordAck,
+    TakeOver,
     TurnAnswers,
 )
 from symfleet.testing.simulation.oracle_rows import TrueRows
@@ -65,6 +66,9 @@ class Oracle:
         """The decision of each decided item."""
         self.acks: dict[int, RecordAck] = {}
         """Of this epoch, by coordinator."""
+        self._taken_over: set[int] = set()
+        """Coordinators of this epoch whose leases are taken over for good, whether or not the root
+        got that answer; they may not know it."""
         self.stopped: set[int] = set()
         """Workers of this epoch that said that nothing of them is left running."""
         self._numbers: dict[WorkId, int] = {}
@@ -90,6 +94,7 @@ class Oracle:
         self, coordinator: int, rank: int, token: DispatchToken, work: Work, *, lost: bool
     ) -> None:
         """A delivery leaves. `lost`: of a coordinator that was given up and may not know it."""
+        lost = lost or coordinator in self._taken_over
         epoch, rows = self.rows.epoch, self.rows.rows
         assert token not in self.deliveries, "D1: a dispatch token was used twice"
         fences: dict[WorkId, int] = {}
@@ -149,6 +154,8 @@ class Oracle:
                     assert published(), "C10: quiescent with files that are missing"
                 case RecordAck(coordinator), _:
                     self.acks[coordinator] = operation
+                case TakeOver(coordinator), _:
+                    self._taken_over.add(coordinator)
                 case CloseEpoch(), _:
                     self._closed = True
                 case _:
@@ -185,6 +192,7 @@ class Oracle:
     def open_epoch(self, opening: EpochOpening, ledger: MemoryLedger) -> None:
         """A new epoch is open: what is durable is what the ledger says."""
         self.acks.clear()
+        self._taken_over.clear()
         self.stopped.clear()
         self._closed = False
         self.rows.open_epoch(opening)
