@@ -375,7 +375,7 @@ run_tests() {
   check shellcheck shellcheck symfleet.sh examples/build.sh .ci/run
   # Tests that start MPI jobs, or measure time, share the cores badly: they run one after the other.
   group parallel tests -m 'not alone and not jobs' -n "$(nproc)" --dist worksteal
-  group jobs tests -m jobs -n "$(($(nproc) + 1))" --dist loadgroup
+  group jobs tests -m jobs -n "$(($(nproc) + 1))" --dist load --maxschedchunk 1
   group alone tests -m alone
   print_times $(($(now_ms) - start))
   [ -z "$failures" ] || fail 1 "failed:$failures" 'read above, or the logs named there'

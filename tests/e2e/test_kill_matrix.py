@@ -37,7 +37,6 @@ from symfleet.types import Keep
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TREE = REPOSITORY / "tests" / "programs" / "tree.py"
-pytestmark = pytest.mark.xdist_group("kill matrix")  # its jobs are run once for all
 TURN = turn_of(REPOSITORY, datetime.datetime.now(tz=datetime.UTC).date())
 POINTS, STRIKES, DOUBLES = 16, 4, 2
 EACH_TIME = (
@@ -51,8 +50,7 @@ def told(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-@pytest.fixture(scope="module")
-def jobs(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def jobs(folder: Path) -> Outcome:
     """One turn of the matrix with real MPI."""
     cases = [
         *EACH_TIME,
@@ -61,7 +59,6 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         *window(shuffled(double_cases()), TURN, DOUBLES),
     ]
     beyond = [label for label in crash.LABELS if label.startswith(("launcher.", "root."))]
-    folder = tmp_path_factory.mktemp("jobs")
     return run_cases(folder, TREE, cases, told, note=crash.noting(beyond))
 
 
@@ -74,26 +71,25 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 @pytest.mark.guarantee("L6")
 @pytest.mark.timeout(600)
 def test_real_jobs_may_die_at_the_points_and_by_the_strikes_of_this_turn(
-    jobs: Outcome, record_property: Callable[[str, object], None]
+    tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("deaths of real jobs", len(jobs.met))
-    assert jobs.wrong == []
-    assert len(jobs.met) == len(EACH_TIME) + POINTS + STRIKES + DOUBLES
-
-
-@pytest.mark.timeout(600)
-def test_every_crash_point_is_passed(jobs: Outcome) -> None:
-    """By the matrix at process level, where there is a case for each, or by a real job."""
-    done = subprocess.run(
-        [sys.executable, "-m", "symfleet.testing.kills.matrix", "--count"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        timeout=120,
-        check=True,
+    """And every crash point is passed by the matrix at process level, where there is a case for
+    each, or by a real job."""
+    done = jobs(tmp_path)
+    record_property("deaths of real jobs", len(done.met))
+    assert done.wrong == []
+    assert len(done.met) == len(EACH_TIME) + POINTS + STRIKES + DOUBLES
+    counted = json.loads(
+        subprocess.run(
+            [sys.executable, "-m", "symfleet.testing.kills.matrix", "--count"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=120,
+            check=True,
+        ).stdout
     )
-    counted = json.loads(done.stdout)
     assert counted["passed"] == counted["to_die"]
-    assert set(counted["passed"]) | jobs.noted == set(crash.LABELS)
+    assert set(counted["passed"]) | done.noted == set(crash.LABELS)
 
 
 # ---- what is planted is seen --------------------------------------------------------------------
