@@ -373,7 +373,8 @@ run_tests() {
   check clang-format clang_format_is_clean
   check docs sphinx-build -q -W --keep-going -d "$build/doctrees" docs "$build/docs"
   check shellcheck shellcheck symfleet.sh examples/build.sh .ci/run
-  # Tests that start MPI jobs, or measure time, share the cores badly: they run one after the other.
+  # Tests of MPI jobs wait more than they compute: one more than there are cores, each taken when
+  # there is room. Whatever measures time has the machine to itself.
   group parallel tests -m 'not alone and not jobs' -n "$(nproc)" --dist worksteal
   group jobs tests -m jobs -n "$(($(nproc) + 1))" --dist load --maxschedchunk 1
   group alone tests -m alone
