@@ -27,6 +27,7 @@ from symfleet.errors import (
     parts_of,
 )
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.protocol.events import StopRequested
 from symfleet.protocol.operations import Admit, Claim, Claimed, Failed
 from symfleet.runtime import plan as plans
@@ -157,6 +158,21 @@ def test_a_held_lock_names_its_holder_and_is_never_broken_by_age(tmp_path: Path)
     assert path.read_bytes() == before
     holder.release()
     CampaignLock(tmp_path, SystemClock()).acquire(0.0)
+
+
+def test_a_lock_file_that_was_removed_under_a_live_job_lets_nobody_in(
+    tmp_path: Path,
+) -> None:
+    clock = SystemClock()
+    owner = acquire(tmp_path, Holder("here", os.getpid(), 7, clock.wall()), clock, 0.0)
+    for _ in range(2):
+        lock = CampaignLock(tmp_path, clock)
+        with pytest.raises(BusyError, match="owned by a live job") as caught:
+            lock.acquire(0.1)
+        assert f"process {os.getpid()} on here, epoch 7" in caught.value.why
+        (tmp_path / LOCK_NAME).unlink()
+    owner.close()
+    lock.acquire(0.0)
 
 
 def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:

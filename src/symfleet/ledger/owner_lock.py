@@ -108,6 +108,35 @@ def acquire(out: Path, holder: Holder, clock: Clock, wait_s: float) -> OwnerLock
         clock.sleep(_POLL_S)
 
 
+def wait_until_free(out: Path, clock: Clock, wait_s: float) -> None:
+    """Return when nobody holds the lock of an output folder; it is looked at, not taken.
+
+    Raises BusyError naming holder and age when somebody still has it after `wait_s`."""
+    path = out / LOCK_NAME
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise io_failure(error, "the owner's lock cannot be opened", str(path)) from error
+    deadline = clock.monotonic() + wait_s
+    try:
+        while True:
+            try:
+                # Shared, for an instant: who takes it just now waits longer than that.
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if clock.monotonic() >= deadline:
+                    raise _busy(path, os.pread(descriptor, 4096, 0), clock.wall()) from None
+            except OSError as error:
+                raise io_failure(error, "the owner's lock cannot be taken", str(path)) from error
+            else:
+                return
+            clock.sleep(_POLL_S)
+    finally:
+        os.close(descriptor)
+
+
 def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -19,6 +19,7 @@ import msgspec
 from symfleet.clock import Clock
 from symfleet.corpus.durable import io_failure
 from symfleet.errors import BusyError
+from symfleet.ledger.owner_lock import wait_until_free
 
 LOCK_NAME: Final = "job.lock"
 _POLL_S: Final = 0.02
@@ -42,7 +43,10 @@ class CampaignLock:
         self._fd: int | None = None
 
     def acquire(self, wait_s: float) -> None:
-        """Take the lock; raise BusyError when a live job still has it after `wait_s`."""
+        """Take the lock; raise BusyError when a live job still has it after `wait_s`.
+
+        That of the ledger's owner has to be free as well: somebody may have removed the file of
+        this lock under a live job, whose files the next one would clear away."""
         try:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -58,6 +62,11 @@ class CampaignLock:
                     os.close(fd)
                     raise self._busy(text) from None
                 self._clock.sleep(_POLL_S)
+        try:
+            wait_until_free(self._path.parent, self._clock, deadline - self._clock.monotonic())
+        except BaseException:
+            os.close(fd)
+            raise
         holder = Holder(socket.gethostname(), os.getpid(), self._clock.wall())
         # A full disk must not keep anybody from the campaign: the text is for people only.
         with contextlib.suppress(OSError):
