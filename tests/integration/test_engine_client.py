@@ -101,6 +101,10 @@ def program(name: str) -> tuple[str, ...]:
     return (sys.executable, "-S", "-E", str(PROGRAMS / name), "@@", "@out")
 
 
+CLEARED = 'printf child > "$1/child"; rm -rf "$(cat "$0")"'
+"""A program that makes a child and then removes what its input names."""
+
+
 @pytest.fixture
 def slots(tmp_path: Path) -> Iterator[list[Slot]]:
     started: list[Slot] = []
@@ -218,6 +222,18 @@ def test_only_distinct_regular_files_are_children(slots: list[Slot], tmp_path: P
     result = slot.explore(b"odd")
     assert [child.data for child in result.children] == [b"twin"]
     assert slot.explore(b"exit 0").children == ()
+
+
+def test_what_ran_while_all_folders_were_cleared_away_is_no_result(
+    slots: list[Slot], tmp_path: Path
+) -> None:
+    around = tmp_path / "around"
+    slot = start(slots, around, command_setup("/bin/sh", "-c", CLEARED, "@@", "@out"))
+    cleared = slot.explore(str(around).encode())
+    assert (cleared.outcome, cleared.children) == (Outcome.STALLED, ())
+    again = slot.explore(b"nothing")
+    assert again.outcome is Outcome.OK
+    assert [child.data for child in again.children] == [b"child"]
 
 
 @pytest.mark.parametrize("what", ["output", "around", "input"])

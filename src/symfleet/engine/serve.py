@@ -162,6 +162,9 @@ class Server:
             first = dataclasses.replace(first, outcome=Outcome.STALLED, cut_short=True)
             empty_folder(layout.output)
             _require_space(layout.root)
+        elif not layout.root.parent.is_dir():
+            # No program knows of that folder: somebody cleared it away, children and all.
+            first = dataclasses.replace(first, outcome=Outcome.STALLED, cut_short=True)
         runs, verdict = 1, first
         left = read_children(layout.output, hello.limits, run.bound)
         if first.outcome is Outcome.CRASH:
