@@ -14,14 +14,16 @@ import pytest
 
 from symfleet.cli.app import run
 from symfleet.clock import SystemClock
+from symfleet.corpus.layout import sink_folder
 from symfleet.errors import ExitCode
 from symfleet.ledger import opener
 from symfleet.protocol.operations import StoreInputs
 from symfleet.runtime.campaign_lock import CampaignLock
+from symfleet.testing.ledgers import epoch_request
 from symfleet.testing.programs import ProgramCampaign
 from symfleet.testing.resting import DECIDED, make_resting
 from symfleet.testing.stores.ledger_damage import flip_byte
-from symfleet.types import input_id_of
+from symfleet.types import SinkKind, input_id_of
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "none.py"
 REQUEST = opener.OwnerRequest("here", os.getpid(), reserve_bytes=0)
@@ -157,6 +159,23 @@ def test_files_that_do_not_agree_are_named_and_made_again_from_the_ledger(
     for where in whole.keys() - set(DERIVED):
         assert after[where] == whole[where]
     assert set(DERIVED) <= after.keys()
+
+
+@pytest.mark.guarantee("C5")
+def test_a_moved_folder_is_compared_while_nothing_is_published_under_its_new_name(
+    out: Path, say: Say
+) -> None:
+    """A launch that died there as soon as it had begun."""
+    ledger = opener.open_owner(out, REQUEST, SystemClock())
+    ledger.open_epoch(epoch_request())
+    for kind in SinkKind:
+        assert ledger.register_sink(kind, str(sink_folder(out, kind)), "here").published_upto == 0
+    ledger.close()
+    path = min(out.glob("corpus/*/*"))
+    path.write_bytes(b"other")
+    wrong = {str(path.relative_to(out)): "wrong"}
+    assert named(say("verify", out, code=ExitCode.FINISHED_WITH_FAULTS)) == wrong
+    assert say("verify", out, "--repair")["repaired"] == 1
 
 
 def test_files_that_are_not_ours_are_named_and_left_alone(out: Path, say: Say) -> None:

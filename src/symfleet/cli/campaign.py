@@ -16,7 +16,6 @@ from symfleet.config.model import CampaignConfig
 from symfleet.config.project import CONFIG_NAME
 from symfleet.config.resolve import parse_toml
 from symfleet.corpus.durable import check_folder_place
-from symfleet.corpus.layout import sink_folder
 from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
 from symfleet.ledger.database import LEDGER_NAME
@@ -204,17 +203,17 @@ def _begun_config(path: Path) -> CampaignConfig:
         ) from error
 
 
-def published_of(reader: LedgerReader, out: Path) -> dict[SinkKind, int]:
+def published_of(reader: LedgerReader) -> dict[SinkKind, int]:
     """Return up to which artefact the files of each kind must be in this folder.
 
-    A folder that was moved has no sink under its new name yet: its files are those of the old one.
+    A folder that was moved holds what was published under its old name, also while the sinks of
+    its new one are behind that.
     """
-    published: dict[SinkKind, int] = {}
-    for kind in SinkKind:
-        sinks = [sink for sink in reader.sinks() if sink.kind is kind]
-        here = [sink for sink in sinks if sink.path == str(sink_folder(out.absolute(), kind))]
-        published[kind] = max((sink.published_upto for sink in here or sinks), default=0)
-    return published
+    sinks = reader.sinks()
+    return {
+        kind: max((sink.published_upto for sink in sinks if sink.kind is kind), default=0)
+        for kind in SinkKind
+    }
 
 
 def report_from_ledger(out: Path) -> Report:

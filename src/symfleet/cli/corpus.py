@@ -99,7 +99,7 @@ def verify(out: OutFolder, /, *, json: Json = False) -> int:
     """
     with reading(out) as reader:
         ways = reproductions_of(reader)
-        published = published_of(reader, out)
+        published = published_of(reader)
         findings = tuple(compare(reader, out.absolute(), ways, published, [SinkKind.CORPUS]))
         inputs = tuple(sorted(reader.corpus()))
     wrong = [finding for finding in findings if finding.problem != "unknown"]

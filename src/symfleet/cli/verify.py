@@ -145,13 +145,13 @@ def _damage(reader: LedgerReader, out: Path, *, refuse: bool) -> Iterator[Findin
 
 def _files(reader: LedgerReader, out: Path, *, live: bool) -> Iterator[FileFinding]:
     # What has to be there is asked first: a running job shows more meanwhile, never less.
-    published = published_of(reader, out)
+    published = published_of(reader)
     yield from compare(reader, out.absolute(), reproductions_of(reader), published)
     yield from compare_shown(reader, out.absolute(), live=live)
 
 
 def _repair(reader: LedgerReader, out: Path) -> int:
-    ways, published = reproductions_of(reader), published_of(reader, out)
+    ways, published = reproductions_of(reader), published_of(reader)
     written = rebuild(reader, out.absolute(), ways, published)
     return written + restore(out.absolute(), reader)
 
