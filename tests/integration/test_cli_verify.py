@@ -131,6 +131,13 @@ DAMAGES: dict[str, dict[str, Damage]] = {
         "plot_data": torn,
     },
     "torn": {"status.json": torn, "fuzzer_stats": other_bytes},
+    "a folder": dict.fromkeys(
+        (
+            *("corpus/*/*", "hangs/*/reproduce.sh", "poison/*/input", "campaign.toml"),
+            *("README.txt", "status.json", "fuzzer_stats", "fuzzer_setup", "plot_data"),
+        ),
+        replace_by_folder,
+    ),
 }
 DERIVED = ("status.json", "fuzzer_stats", "fuzzer_setup", "plot_data")
 """Files that tell of times, too: they are made again with other ones."""
@@ -159,6 +166,12 @@ def test_files_that_do_not_agree_are_named_and_made_again_from_the_ledger(
     for where in whole.keys() - set(DERIVED):
         assert after[where] == whole[where]
     assert set(DERIVED) <= after.keys()
+    kept = {path.name for path in (out / "lost+found").glob("*")}
+    for path in damaged:
+        was = str(path.relative_to(out))
+        is_kept = was.startswith("corpus") or path.name in ("input", "campaign.toml")
+        is_kept = name == "a folder" or (name == "wrong" and is_kept)
+        assert (f"{was.replace('/', '-')}.1" in kept) == is_kept
 
 
 @pytest.mark.guarantee("C5")

@@ -40,7 +40,7 @@ Repair = Annotated[
         name="--repair",
         negative=(),
         show_default=False,
-        help="Write missing and wrong files again from the ledger; wrong ones go to lost+found.",
+        help="Write missing and wrong files again from the ledger; wrong inputs go to lost+found.",
     ),
 ]
 Gc = Annotated[

@@ -118,20 +118,27 @@ class Folder:
 
     def _set_aside(self, path: Path) -> None:
         """Move what is wrong to lost+found, and count it; somebody else may have taken it away."""
-        make_folder(self._lost, durable=False)
-        name = str(path.relative_to(self.folder.parent)).replace("/", "-")
-        for serial in range(1, 1_000_000):
-            aside = self._lost / f"{name}.{serial}"
-            if not aside.exists():
-                break
-        try:
-            path.rename(aside)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise io_failure(error, "a wrong file cannot be set aside", str(path)) from error
-        self.repaired += 1
-        crash.point("publish.set_aside")
+        if set_aside(path, self.folder.parent, self._lost):
+            self.repaired += 1
+            crash.point("publish.set_aside")
+
+
+def set_aside(path: Path, base: Path, lost: Path) -> bool:
+    """Move what is wrong to `lost`, under a name that tells where it was below `base`; False when
+    somebody else has taken it away."""
+    make_folder(lost, durable=False)
+    name = str(path.relative_to(base)).replace("/", "-")
+    for serial in range(1, 1_000_000):
+        aside = lost / f"{name}.{serial}"
+        if not aside.exists():
+            break
+    try:
+        path.rename(aside)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise io_failure(error, "a wrong file cannot be set aside", str(path)) from error
+    return True
 
 
 def check_artefact(artefact: Artefact) -> None:

@@ -30,8 +30,7 @@ def compare_shown(reader: LedgerReader, out: Path, *, live: bool) -> Iterator[Fi
     status = reader.status()
     if status.epoch is not None:
         yield from _settings(reader, out, live=live)
-        if not (out / "README.txt").is_file():
-            yield FileFinding(_MISSING, "README.txt")
+        yield from _no_file(out / "README.txt")
     if not live and status.epoch is not None and status.epoch.reason is not None:
         yield from _poison(reader, out)
         yield from _status(status, out)
@@ -74,7 +73,7 @@ def _poison(reader: LedgerReader, out: Path) -> Iterator[FileFinding]:
 def _status(status: LedgerStatus, out: Path) -> Iterator[FileFinding]:
     path = out / "status.json"
     if not path.is_file():
-        yield FileFinding(_MISSING, path.name)
+        yield from _no_file(path)
         return
     report = decode_report(path.read_bytes())
     if report is None:
@@ -109,7 +108,7 @@ def _afl(status: LedgerStatus, out: Path) -> Iterator[FileFinding]:
     for name, read in (("fuzzer_stats", _stats_counts), ("plot_data", _plot_counts)):
         path = out / name
         if not path.is_file():
-            yield FileFinding(_MISSING, name)
+            yield from _no_file(path)
             continue
         found = read(path.read_text("ascii", "replace"))
         for key, shown in found.items():
@@ -119,8 +118,7 @@ def _afl(status: LedgerStatus, out: Path) -> Iterator[FileFinding]:
                 break
         if not found:
             yield FileFinding(_WRONG, name, "it cannot be read")
-    if not (out / "fuzzer_setup").is_file():
-        yield FileFinding(_MISSING, "fuzzer_setup")
+    yield from _no_file(out / "fuzzer_setup")
 
 
 def _stats_counts(text: str) -> dict[str, str]:
@@ -134,6 +132,13 @@ def _plot_counts(text: str) -> dict[str, str]:
     if len(fields) <= max(PLOT_COUNTS.values()):
         return {}
     return {key: fields[place] for key, place in PLOT_COUNTS.items()}
+
+
+def _no_file(path: Path) -> Iterator[FileFinding]:
+    """Yield that a file of the output folder is none, if it is none."""
+    if not path.is_file():
+        there = path.is_symlink() or path.exists()
+        yield FileFinding(_WRONG if there else _MISSING, path.name, "it is no file" * there)
 
 
 def _problem(path: Path, choices: list[bytes]) -> str | None:
