@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from symfleet.errors import BusyError, ExitCode, IntegrityError, IOFailure
+from symfleet.errors import BusyError, ExitCode, IntegrityError, IOFailure, naming_folder
 from symfleet.ledger import opener
 from symfleet.ledger.owner_lock import Holder, acquire
 from symfleet.ledger.sqlite import SqliteLedger
@@ -128,6 +128,7 @@ def test_another_campaign_in_its_place_keeps_every_byte(
     (error, *_) = refusals(ledger)
     assert error.what == "the ledger's file was moved while the campaign ran"
     assert f"it is at {moved / 'ledger.db'} now" in error.why
+    assert str(out) not in naming_folder(error.hint, str(out)), "the campaign is not there any more"
     ledger.close()
     for path in (tmp_path / "copy").iterdir():
         if path.name != "owner.lock":

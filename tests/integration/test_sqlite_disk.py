@@ -15,7 +15,7 @@ from symfleet.ledger import database, opener
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.database import connect_reader
 from symfleet.ledger.faults import DiskFailureError
-from symfleet.ledger.reserve import free_reserve, keep_reserve
+from symfleet.ledger.reserve import RESERVE_NAME, free_reserve, keep_reserve
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.protocol.operations import (
     Admit,
@@ -237,6 +237,13 @@ def test_a_reader_that_keeps_the_log_is_no_failure(tmp_path: Path) -> None:
     again = opener.open_owner(tmp_path, REQUEST, ManualClock())
     assert again.open_epoch(epoch_request(8)).decisions == 1
     again.close()
+
+
+def test_a_reserve_that_cannot_be_made_is_no_question_of_space(tmp_path: Path) -> None:
+    (tmp_path / RESERVE_NAME).mkdir()
+    with pytest.raises(IOFailure, match="the ledger's reserve cannot be made") as caught:
+        keep_reserve(tmp_path, 256 * _KIB)
+    assert caught.value.why == "Is a directory"
 
 
 def test_the_reserve_is_real_space(tmp_path: Path) -> None:

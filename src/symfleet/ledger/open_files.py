@@ -104,7 +104,8 @@ def keep_what_is_left(connection: sqlite3.Connection, lost: Lost) -> IntegrityEr
     elif lost.now_at:
         what, how = "the ledger's file", "moved"
         why = f"it is at {lost.now_at} now, and complete"
-        hint = f"{away}move it back, or `symfleet resume` the folder that holds the whole campaign"
+        # Commands of hints get this folder's name, which is the wrong one now.
+        hint = f"{away}move it back; was the whole folder moved, resume it under its new name"
     else:
         what = "the ledger's file"
         why, hint = _saved(connection, path, away)

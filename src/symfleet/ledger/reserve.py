@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.corpus.durable import io_failure
+from symfleet.errors import NO_SPACE_ERRNOS
 
 RESERVE_NAME: Final = ".reserve"
 DEFAULT_RESERVE_BYTES: Final = 16 * 2**20
 
 
 def keep_reserve(out: Path, size: int) -> None:
-    """Make the reserve file `size` bytes long; raise IOFailure when there is no space for it."""
+    """Make the reserve file `size` bytes long; raise IOFailure when that fails."""
     path = out / RESERVE_NAME
     if size == 0:
         return
@@ -26,7 +27,10 @@ def keep_reserve(out: Path, size: int) -> None:
             os.close(descriptor)
     except OSError as error:
         free_reserve(out)
-        raise io_failure(error, "there is no space for the ledger's reserve", str(path)) from error
+        is_full = error.errno in NO_SPACE_ERRNOS
+        what = "there is no space for the ledger's reserve"
+        what = what if is_full else "the ledger's reserve cannot be made"
+        raise io_failure(error, what, str(path)) from error
 
 
 def free_reserve(out: Path) -> bool:
