@@ -35,6 +35,17 @@ def deep(tmp_path: Path) -> Path:
     return top
 
 
+def test_a_link_in_the_place_of_all_run_folders_is_not_followed(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    (theirs / "1").mkdir(parents=True)
+    (theirs / "1" / "precious").touch()
+    parent = tmp_path / ".run"
+    parent.symlink_to(theirs)
+    remove_run_dirs(parent)
+    assert (theirs / "1" / "precious").exists()
+    assert not parent.is_symlink()
+
+
 def test_a_folder_is_emptied_however_deep_it_is(deep: Path) -> None:
     empty_folder(deep)
     assert names_in(deep) == []

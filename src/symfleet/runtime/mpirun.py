@@ -149,7 +149,11 @@ def _remove_dead_links(parent: Path) -> None:
 
 
 def remove_run_dirs(parent: Path, keep: Sequence[Path] = ()) -> None:
-    """Remove the run folders of earlier launches and their links. The caller holds the lock."""
+    """Remove the run folders of earlier launches and their links. The caller holds the lock.
+
+    Somebody may have put a link in the place of `parent`: what it leads to is not ours."""
+    if parent.is_symlink():
+        parent.unlink()
     if not parent.is_dir():
         return
     for run_dir in parent.iterdir():
