@@ -129,10 +129,15 @@ class Server:
             frames.Ready(
                 engine=f"{self._adapter.name} {frames.PROTOCOL_VERSION}",
                 edges=0,
-                build=build_digest((*program, *hello.argv)),
+                build=self._build(hello),
                 pid=os.getpid(),
             )
         )
+
+    def _build(self, hello: frames.Hello) -> str:
+        """Name the programs; the target's arguments are none, and may be files that it writes."""
+        target = tuple(hello.argv[:1])
+        return build_digest((*self._adapter.program(target), *target))
 
     def _selftest(self) -> None:
         """The program is not run: it may do whatever it likes with an input that nobody gave."""

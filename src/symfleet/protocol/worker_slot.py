@@ -65,6 +65,10 @@ _SEEN_MAX: Final = 128
 """Tokens that a slot knows again: many times what its coordinator may still say again, and so few
 that a worker soon has the size that it keeps."""
 _UNANSWERED_MAX: Final = 8
+_CHANGED: Final = "the target is another program than when this launch began"
+_CHANGED_HINT: Final = (
+    "put the old one back and resume; or go on with the new one: resume with --accept-new-target"
+)
 _STARTS_MAX: Final = 3
 _KILLED_STARTS_MAX: Final = 16
 """Executors in a row that somebody may kill before one is usable; nothing follows from such kills,
@@ -111,6 +115,8 @@ class WorkerSlot:
         self._kill_reason: KillReason | None = None
         self._death: ExecutorGone | None = None
         self._starts = 0
+        self._build = ""
+        """Of the first executor; every later one has to run the same program."""
 
     # ---- what the rank asks of it -----------------------------------------------------------
 
@@ -228,13 +234,26 @@ class WorkerSlot:
         if rule != IGNORED:
             getattr(self, f"_on_{rule}")(now, event)
 
-    def _on_up(self, now: float, _: ExecutorReady) -> None:
+    def _on_up(self, now: float, event: ExecutorReady) -> None:
+        if self._is_of_another_build(now, event):
+            return
         self._starts = 0
         self.state = SlotState.IDLE
         self._open(now)
 
-    def _on_test_begins(self, now: float, _: ExecutorReady) -> None:
+    def _on_test_begins(self, now: float, event: ExecutorReady) -> None:
         """The respawned executor is up; its self-test decides."""
+        self._is_of_another_build(now, event)
+
+    def _is_of_another_build(self, now: float, event: ExecutorReady) -> bool:
+        """Break when somebody has built the target anew meanwhile: what this executor finds is not
+        of the program that the campaign explores."""
+        self._build = self._build or event.build
+        if event.build == self._build:
+            return False
+        self._death = None  # neither the item nor this host is to blame for it
+        self._break(now, "target_changed", _CHANGED, _CHANGED_HINT)
+        return True
 
     def _on_tested(self, now: float, event: SelfTestDone) -> None:
         if event.ok:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import tracemalloc
 
@@ -106,6 +107,23 @@ def test_a_delivery_is_started_run_and_answered_under_its_token() -> None:
     assert isinstance(answer[1], Result)
     assert [type(item) for item in answer[1].items] == [Executed, Executed]
     assert ready[1] == Ready(token, 0)
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_an_executor_of_another_build_runs_nothing(running: bool) -> None:
+    """Somebody has built the target anew while the campaign runs."""
+    bench = up()
+    _, work = bench.work(ONE)
+    if running:
+        bench.step(work)
+    bench.step(ExecutorGone(0, bench.executors[0], "killed", 9, asked=False, memory_evidence=False))
+    other = dataclasses.replace(bench.executor_ready(), build="another")
+    said = [m for _, m in bench.said(bench.step(other))]
+    assert [m.reason for m in said if isinstance(m, WorkerFault)] == ["target_changed"]
+    assert not bench.runs()
+    if running:
+        (result,) = [m for m in said if isinstance(m, Result)]
+        assert [type(item) for item in result.items] == [NotRun]
 
 
 def test_result_and_ready_are_said_again_until_they_are_answered() -> None:
