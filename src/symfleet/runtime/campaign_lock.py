@@ -63,7 +63,7 @@ class CampaignLock:
                     raise self._busy(text) from None
                 self._clock.sleep(_POLL_S)
         try:
-            wait_until_free(self._path.parent, self._clock, deadline - self._clock.monotonic())
+            wait_until_free(self._path.parent, self._clock, wait_s)
         except BaseException:
             os.close(fd)
             raise
