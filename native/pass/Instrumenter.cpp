@@ -1,5 +1,6 @@
 #include "Instrumenter.h"
 #include "InlineAssembly.h"
+#include "OutsideCalls.h"
 
 #include "symfleet/calls.h"
 
@@ -238,13 +239,16 @@ void Instrumenter::noteLost(Instruction &I) {
     What = Known->getCalledFunction()->getName().str();
   else if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->isInlineAsm())
     What = "asm";
-  std::string File = RT.SourceName;
-  unsigned Line = 0;
+  RT.noteLost(I, placeOf(I, What));
+}
+
+LostOperation Instrumenter::placeOf(const Instruction &I, StringRef What) const {
+  LostOperation Place{What.str(), RT.SourceName, F.getName().str(), 0};
   if (const DebugLoc &At = I.getDebugLoc()) {
-    Line = At.getLine();
-    File = At->getFilename().str();
+    Place.line = At.getLine();
+    Place.file = At->getFilename().str();
   }
-  RT.noteLost(I, {What, File, F.getName().str(), Line});
+  return Place;
 }
 
 // Nothing may stand behind a call that must be a tail call: its result is the
@@ -293,9 +297,14 @@ void Instrumenter::visitCall(CallBase &Call) {
   });
   if (isTracked(Call.getCalledOperand()))
     add(Kind::Target, Call);
+  std::optional<OutsideCall> Outside = outsideCall(Call, Passes);
+  if (Outside)
+    RT.noteOutside(Call, *Outside, placeOf(Call, Outside->callee->getName()));
   if (Passes)
     add(Kind::PassArgs, Call);
   flush(Call);
+  if (Outside && !Outside->pointers.empty())
+    emitWatch(Call, Outside->pointers);
   const Function *Callee = Call.getCalledFunction();
   if (Callee && Callee->getName().substr(0, 11) == "__sf_model_") {
     Builder B(&Call);

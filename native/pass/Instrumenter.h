@@ -84,6 +84,8 @@ private:
   void visitReturn(llvm::ReturnInst &Return);
   void add(Kind K, llvm::Instruction &I);
   void noteLost(llvm::Instruction &I);
+  LostOperation placeOf(const llvm::Instruction &I, llvm::StringRef What) const;
+  void visitOutsideCall(llvm::CallBase &Call);
 
   // Flush (Segment.cpp).
   void flush(llvm::Instruction &Before);
@@ -93,6 +95,8 @@ private:
   void joinLabels(llvm::BasicBlock *Head, llvm::BasicBlock *Cold, llvm::Instruction &Before);
   void emitTakeArgs(Builder &B);
   void emitTakeByvals(Builder &B, llvm::Value *Labels);
+  void emitHandOver(Builder &B, llvm::CallBase &Call);
+  void emitWatch(llvm::CallBase &Call, llvm::ArrayRef<llvm::Value *> Pointers);
   void emitPassVarargs(Builder &B, llvm::CallBase &Call);
   llvm::Value *emitPassByvals(Builder &B, llvm::CallBase &Call);
   void emitTakeRet(Builder &B, llvm::CallBase &Call);

@@ -36,6 +36,9 @@ bool isWideInteger(const llvm::Type *T);
 // An instruction that changes the labels of memory.
 bool writesMemoryLabels(const llvm::Instruction &I);
 
+// How large a variable or global is; 0 if that is not known here.
+uint64_t sizeOfObject(const llvm::Value &Object, const llvm::DataLayout &DL);
+
 // Emits label operations of one function.
 class OperationEmitter {
 public:

@@ -3,6 +3,8 @@
 #include "Instrumenter.h"
 #include "Runtime.h"
 
+#include "symfleet/calls.h"
+
 #if __has_include("llvm/IR/AttributeMask.h")
 #include "llvm/IR/AttributeMask.h"
 #endif
@@ -154,6 +156,14 @@ void hashFunction(StableHash &H, const Function &F) {
   }
 }
 
+// Says to who calls it from elsewhere that labels are not lost in there.
+void markFunction(Function &F) {
+  if (F.hasLocalLinkage() || F.hasPrefixData())
+    return;
+  static_assert(sizeof(SF_FUNCTION_MARK) == SF_FUNCTION_MARK_BYTES);
+  F.setPrefixData(ConstantDataArray::getString(F.getContext(), SF_FUNCTION_MARK));
+}
+
 // Allocas behind our branches would become dynamic.
 void gatherAllocas(Function &F) {
   BasicBlock &Entry = F.getEntryBlock();
@@ -215,6 +225,7 @@ private:
     for (SelectInst *S : Selects)
       countSelect(RT, *S);
     Labels.run();
+    markFunction(F);
     if (verifyFunction(F, &errs()))
       report_fatal_error(Twine("symfleet: the instrumented function is not valid: ") + F.getName());
   }

@@ -61,6 +61,9 @@ Runtime::Runtime(Module &M)
   Tls->setAlignment(Align(8));
   EdgeBase = new GlobalVariable(M, BytePtr, false, GlobalValue::InternalLinkage,
                                 ConstantPointerNull::get(BytePtr), "__sf_edge_base");
+  // Stands for the bytes until their number is known.
+  Watch = new GlobalVariable(M, Int8, false, GlobalValue::InternalLinkage,
+                             ConstantInt::get(Int8, 0), "__sf_watch_first");
 }
 
 CallInst *Runtime::call(IRBuilder<> &B, StringRef Name, Type *Result, ArrayRef<Value *> Arguments) {
@@ -92,11 +95,27 @@ static Constant *textOf(Runtime &RT, StringRef Text) {
   return ConstantExpr::getBitCast(Place, RT.BytePtr);
 }
 
-void Runtime::noteLost(const Instruction &I, LostOperation Operation) {
-  std::string Text = Operation.what + " " + Operation.file + ":" + std::to_string(Operation.line) +
-                     " " + Operation.function;
+void Runtime::tellPlace(const Instruction &I, const LostOperation &Place) {
+  std::string Text =
+      Place.what + " " + Place.file + ":" + std::to_string(Place.line) + " " + Place.function;
   LostPlaces[&I] = textOf(*this, Text);
+}
+
+void Runtime::noteLost(const Instruction &I, LostOperation Operation) {
+  tellPlace(I, Operation);
   Lost.push_back(std::move(Operation));
+}
+
+void Runtime::noteOutside(const CallBase &Call, const OutsideCall &Known, LostOperation Place) {
+  LostOperation Told = Place;
+  Told.what = SF_LOSS_CALL + Told.what;
+  tellPlace(Call, Told);
+  Outside.push_back({std::move(Place), Known.way});
+  auto [At, IsNew] = Watched.insert({Known.callee, nullptr});
+  if (IsNew)
+    At->second =
+        ConstantExpr::getGetElementPtr(Int8, Watch, ConstantInt::get(Int64, Watched.size() - 1));
+  OutsideCalls[&Call] = At->second;
 }
 
 Constant *Runtime::lostPlace(const Instruction &I) {
@@ -116,10 +135,17 @@ void Runtime::emitRegistration() {
                                   ConstantAggregateZero::get(AreaType), "__sf_edges");
   EdgeBase->setInitializer(ConstantExpr::getBitCast(Area, BytePtr));
 
-  Constant *Fields[] = {ConstantInt::get(Int32, SF_MODULE_VERSION), ConstantInt::get(Int32, Edges),
-                        ConstantInt::get(Int64, Hash.finish()),
-                        ConstantExpr::getBitCast(EdgeBase, BytePtr)};
-  auto *RecordType = StructType::get(C, {Int32, Int32, Int64, BytePtr});
+  auto *BytesType = ArrayType::get(Int8, Watched.empty() ? 1 : Watched.size());
+  auto *Bytes = new GlobalVariable(M, BytesType, false, GlobalValue::InternalLinkage,
+                                   ConstantAggregateZero::get(BytesType), "__sf_watch");
+  Watch->replaceAllUsesWith(ConstantExpr::getBitCast(Bytes, BytePtr));
+  Watch->eraseFromParent();
+
+  Constant *Fields[] = {
+      ConstantInt::get(Int32, SF_MODULE_VERSION), ConstantInt::get(Int32, Edges),
+      ConstantInt::get(Int64, Hash.finish()),     ConstantExpr::getBitCast(EdgeBase, BytePtr),
+      ConstantExpr::getBitCast(Bytes, BytePtr),   ConstantInt::get(Int64, Watched.size())};
+  auto *RecordType = StructType::get(C, {Int32, Int32, Int64, BytePtr, BytePtr, Int64});
   auto *Record = new GlobalVariable(M, RecordType, true, GlobalValue::InternalLinkage,
                                     ConstantStruct::get(RecordType, Fields), "__sf_module");
 
@@ -151,6 +177,15 @@ void Runtime::emitNotes() {
     const auto &[What, File, Line, Function] = Place;
     Text += noteLine(
         {SF_NOTES_LOST, std::to_string(Count), What, File, std::to_string(Line), Function});
+  }
+  std::map<std::tuple<std::string, std::string, std::string, unsigned, std::string>, unsigned>
+      Calls;
+  for (const OutsideNote &O : Outside)
+    ++Calls[{nameOf(O.way), O.place.what, O.place.file, O.place.line, O.place.function}];
+  for (const auto &[Place, Count] : Calls) {
+    const auto &[Way, Callee, File, Line, Function] = Place;
+    Text += noteLine(
+        {SF_NOTES_CALL, std::to_string(Count), Way, Callee, File, std::to_string(Line), Function});
   }
   Constant *Bytes = ConstantDataArray::getString(C, Text, false);
   auto *Note = new GlobalVariable(M, Bytes->getType(), true, GlobalValue::PrivateLinkage, Bytes,

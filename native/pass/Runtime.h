@@ -2,7 +2,10 @@
 #ifndef SYMFLEET_PASS_RUNTIME_H
 #define SYMFLEET_PASS_RUNTIME_H
 
+#include "OutsideCalls.h"
+
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/IRBuilder.h"
@@ -58,16 +61,30 @@ public:
   StableHash Hash;         // of all that was compiled
   // Notes an instruction that cannot be followed.
   void noteLost(const llvm::Instruction &I, LostOperation Operation);
+  // Notes a call of a function that may not carry labels.
+  void noteOutside(const llvm::CallBase &Call, const OutsideCall &Outside, LostOperation Place);
+  // Whether that was done, and whether anybody wants to hear of it: a byte for
+  // each such function, which is zero unless a run is recorded.
+  bool isOutside(const llvm::Instruction &I) const { return OutsideCalls.count(&I) != 0; }
+  llvm::Constant *watchOf(const llvm::Instruction &I) { return OutsideCalls[&I]; }
   // Its place as the runtime tells it; empty text for one that was not noted.
   llvm::Constant *lostPlace(const llvm::Instruction &I);
 
 private:
   std::vector<LostOperation> Lost;
   llvm::DenseMap<const llvm::Instruction *, llvm::Constant *> LostPlaces;
+  struct OutsideNote {
+    LostOperation place;
+    ComesBack way;
+  };
+  std::vector<OutsideNote> Outside;
+  llvm::MapVector<const llvm::Function *, llvm::Constant *> Watched;
+  llvm::DenseMap<const llvm::Instruction *, llvm::Constant *> OutsideCalls;
+  void tellPlace(const llvm::Instruction &I, const LostOperation &Place);
   void emitRegistration();
   void emitNotes();
 
-  llvm::GlobalVariable *Tls, *EdgeBase;
+  llvm::GlobalVariable *Tls, *EdgeBase, *Watch;
   uint32_t Edges = 0;
 };
 

@@ -1,10 +1,12 @@
 // Flushing a segment: its test, its cold block, and the labels behind it.
 #include "InlineAssembly.h"
 #include "Instrumenter.h"
+#include "OutsideCalls.h"
 
 #include "symfleet/calls.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -256,6 +258,8 @@ void Instrumenter::emitCold(Builder &B) {
       SmallVector<Value *, 8> Values(Call->args());
       emitPass(B, "pass_args", Call->getCalledOperand(), Values, emitPassByvals(B, *Call));
       emitPassVarargs(B, *Call);
+      if (RT.isOutside(*Call))
+        emitHandOver(B, *Call);
       break;
     }
     case Kind::VaStart:
@@ -324,6 +328,49 @@ void Instrumenter::emitTakeByvals(Builder &B, Value *From) {
       RT.call(B, "take_byval", RT.Void,
               {From, ConstantInt::get(RT.Int32, Index++), asInt64(B, &A),
                ConstantInt::get(RT.Int64, byvalSize(DL, A.getParamByValType()))});
+}
+
+// Says that a function that may not carry labels gets one of its arguments.
+void Instrumenter::emitHandOver(Builder &B, CallBase &Call) {
+  Value *Any = RT.NoLabel;
+  for (const Use &A : Call.args())
+    for (unsigned K = 0; K < leafCount(A.get()); ++K)
+      Any = B.CreateOr(Any, labelOf(B, A.get(), K));
+  RT.call(B, "hand_over", RT.Void,
+          {Any, RT.watchOf(Call), B.CreateBitCast(Call.getCalledOperand(), RT.BytePtr),
+           RT.lostPlace(Call)});
+}
+
+// The same for memory that it may read. Only recorded runs look there:
+//
+//   %w = load i8, (watch of @callee)
+//   br (%w != 0), %look, %call !unlikely
+// look:
+//   call __sf_hand_over_memory(watch, @callee, place, p, end of p's object, ...)
+void Instrumenter::emitWatch(CallBase &Call, ArrayRef<Value *> Pointers) {
+  Builder Hot(&Call);
+  Hot.SetCurrentDebugLocation(DebugLoc());
+  Value *Wanted = unchecked(Hot.CreateLoad(RT.Int8, RT.watchOf(Call)));
+  Instruction *LookEnd =
+      SplitBlockAndInsertIfThen(Hot.CreateICmpNE(Wanted, ConstantInt::get(RT.Int8, 0)), &Call,
+                                false, MDBuilder(RT.C).createBranchWeights(1, 1u << 20));
+  Builder B(LookEnd);
+  B.SetCurrentDebugLocation(Call.getDebugLoc());
+  if (!Call.getDebugLoc() && F.getSubprogram())
+    B.SetCurrentDebugLocation(DILocation::get(RT.C, 0, 0, F.getSubprogram()));
+  SmallVector<Value *, 9> Arguments{
+      RT.watchOf(Call), B.CreateBitCast(Call.getCalledOperand(), RT.BytePtr), RT.lostPlace(Call)};
+  for (unsigned I = 0; I < OutsidePointersMax; ++I) {
+    Value *Start = ConstantInt::get(RT.Int64, 0), *End = Start;
+    if (I < Pointers.size()) {
+      Start = B.CreatePtrToInt(Pointers[I], RT.Int64);
+      auto *Object = const_cast<Value *>(getUnderlyingObject(Pointers[I]));
+      if (uint64_t Size = sizeOfObject(*Object, DL))
+        End = B.CreateAdd(B.CreatePtrToInt(Object, RT.Int64), ConstantInt::get(RT.Int64, Size));
+    }
+    Arguments.append({Start, End});
+  }
+  RT.call(B, "hand_over_memory", RT.Void, Arguments);
 }
 
 // Classifies variadic arguments, up to the first one that is neither an integer

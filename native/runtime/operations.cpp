@@ -267,6 +267,10 @@ void sf::noteUnmodelled(Label L, const char *Where) {
   if (!L || !G.recording)
     return;
   __atomic_fetch_add(&G.header->unmodelled, 1, __ATOMIC_RELAXED);
+  noteLoss(Where);
+}
+
+void sf::noteLoss(const char *Where) {
   static const char *Met[SF_LOSSES_MAX];
   TableLock Lock;
   uint64_t Count = Lock ? G.header->losses_len : SF_LOSSES_MAX;

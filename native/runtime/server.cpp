@@ -105,6 +105,9 @@ void assignEdges() {
   EdgeCount = Next;
 }
 
+// From here on the module tells what it hands to functions without labels.
+void watchCalls(const sf_module &M) { memset(M.watch, 1, M.watch_count); }
+
 // In the child: becomes the leader of its group and begins to record.
 void enterExecution(const Channel &C, uint32_t Mode, pid_t Server) {
   setpgid(0, 0);
@@ -119,6 +122,8 @@ void enterExecution(const Channel &C, uint32_t Mode, pid_t Server) {
   G.early = false;
   if (Mode == SF_MODE_RECORD && G.header->input_kind != SF_INPUT_NONE)
     startRecording();
+  for (unsigned I = 0; G.recording && I < ModuleCount; ++I)
+    watchCalls(*Modules[I]);
   enterInput();
 }
 
@@ -204,8 +209,11 @@ __attribute__((section(".preinit_array"),
 SF_API void __sf_register(const sf_module *M) {
   if (M->version != SF_MODULE_VERSION)
     fail("an object file was compiled by another version of symfleet; build it again");
-  if (Started)
-    return; // opened after the start: not counted
+  if (Started) { // opened after the start: its edges are not counted
+    if (G.recording)
+      watchCalls(*M);
+    return;
+  }
   if (!Modules)
     Modules = (const sf_module **)mapZeroed(ModulesMax * sizeof(*Modules));
   if (Modules && ModuleCount < ModulesMax)

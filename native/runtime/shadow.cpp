@@ -216,6 +216,12 @@ Operand loadOperand(uint64_t Address, unsigned Bytes, uint64_t Value) {
   return Out;
 }
 
+bool isLabelled(uint64_t Address) {
+  const Entry E = entryAt(Address);
+  const Label L = E & LabelMask;
+  return L && (known(L).value >> 8 * (E >> LabelBits) & 0xff) == *(const uint8_t *)Address;
+}
+
 Operand byteAt(const void *Address) {
   uint64_t At = (uint64_t)Address;
   return byteOperand(entryAt(At), *(const uint8_t *)At);

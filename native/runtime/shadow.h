@@ -27,6 +27,9 @@ Operand loadOperand(uint64_t Address, unsigned Bytes, uint64_t Value);
 // The byte at Address, which must be readable.
 Operand byteAt(const void *Address);
 
+// True if the byte at Address, which must be readable, has a label that is true.
+bool isLabelled(uint64_t Address);
+
 // True if no byte has a label.
 bool isConcrete(uint64_t Address, uint64_t Size);
 

@@ -67,10 +67,11 @@ enum sf_degraded {
 #define SF_OPENS_BYTES 4096u
 #define SF_LOSSES_MAX 64u
 
-/* A place where something that depends on the input was made concrete. */
+/* A place where something that depends on the input was made concrete, or handed
+ * to a function that carries no labels. */
 struct sf_loss {
   uint64_t count;
-  char where[120]; /* "fadd file.c:12 function", zero-terminated */
+  char where[120]; /* "fadd file.c:12 function", "call crc32 file.c:12 function"; zero-terminated */
 };
 
 /* The first page(s) of the table. Offsets are in bytes from the table's start,

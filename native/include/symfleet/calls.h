@@ -67,8 +67,20 @@ struct sf_module {
   uint32_t edges;
   uint64_t hash;       /* of everything that was compiled */
   uint8_t **edge_base; /* where its counters are; a private area at first */
+  /* One byte for each function that is only declared there and gets something
+   * that may depend on the input. Not zero: the runtime wants to be told of calls. */
+  uint8_t *watch;
+  uint64_t watch_count;
 };
-#define SF_MODULE_VERSION 1u
+#define SF_MODULE_VERSION 2u
+
+/* Stands before each function that carries labels and can be called from other
+ * object files; as long as the alignment of functions. */
+#define SF_FUNCTION_MARK "symfleet/labels"
+#define SF_FUNCTION_MARK_BYTES 16
+
+/* How the place of a call begins in sf_loss.where: the function's name follows. */
+#define SF_LOSS_CALL "call "
 
 /* Values of a switch that go the same way. Ways are numbered from 0 and come
  * one after the other; the default way is none of them. */
