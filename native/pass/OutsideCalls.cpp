@@ -14,17 +14,25 @@ namespace {
 
 // Nothing that depends on the input comes back from these: they end, give back
 // memory or locks, set up handlers and streams, or belong to a compiler's runtime.
-constexpr StringLiteral Quiet[] = {
-    "alarm",        "atexit",          "clearerr", "closedir", "closelog",  "endgrent",
-    "endpwent",     "fclose",          "fflush",   "fileno",   "flockfile", "free",
-    "freeaddrinfo", "funlockfile",     "globfree", "longjmp",  "nanosleep", "on_exit",
-    "openlog",      "raise",           "regfree",  "setbuf",   "setbuffer", "setlinebuf",
-    "setlocale",    "setvbuf",         "signal",   "sleep",    "usleep",    "va_end",
-    "sched_yield",  "__stack_chk_fail"};
+constexpr StringLiteral Quiet[] = {"alarm",      "call_once",    "atexit",
+                                   "clearerr",   "closedir",     "closelog",
+                                   "endgrent",   "endpwent",     "fclose",
+                                   "fflush",     "fileno",       "flockfile",
+                                   "free",       "freeaddrinfo", "funlockfile",
+                                   "globfree",   "longjmp",      "nanosleep",
+                                   "on_exit",    "openlog",      "raise",
+                                   "regfree",    "setbuf",       "setbuffer",
+                                   "setlinebuf", "setlocale",    "setvbuf",
+                                   "signal",     "sleep",        "usleep",
+                                   "va_end",     "sched_yield",  "__stack_chk_fail",
+                                   "setjmp",     "_setjmp",      "__sigsetjmp",
+                                   "sigaction",  "sigaddset",    "sigaltstack",
+                                   "sigdelset",  "sigemptyset",  "sigfillset",
+                                   "siglongjmp", "sigprocmask",  "sigsuspend",
+                                   "sigwait"};
 constexpr StringLiteral QuietPrefixes[] = {
     "__sf_", "symfleet_", "__asan_", "__ubsan_", "__sanitizer_", "__lsan_", "__cxa_", "__gxx_",
-    "_Unwind_", "__clang_", "__llvm_", "pthread_", "sem_", "mtx_", "cnd_", "thrd_", "call_once",
-    "sig", "setjmp", "_setjmp", "__sigsetjmp",
+    "_Unwind_", "__clang_", "__llvm_", "pthread_", "sem_", "mtx_", "cnd_", "thrd_",
     // operator new and delete
     "_Znw", "_Zna", "_Zdl", "_Zda",
     // What has to do with the standard library's streams and containers as such,
@@ -33,7 +41,13 @@ constexpr StringLiteral QuietPrefixes[] = {
     "_ZNKSt9basic_ios", "_ZNSt13basic_filebuf", "_ZNKSt13basic_filebuf", "_ZNSt12__basic_file",
     "_ZNKSt12__basic_file", "_ZNSt14basic_ifstream", "_ZNSt14basic_ofstream",
     "_ZNSt13basic_fstream", "_ZSt16__throw", "_ZSt18_Rb_tree", "_ZSt28_Rb_tree", "_ZSt29_Rb_tree",
-    "_ZNSt8__detail15_List_node_base", "_ZNKSt8__detail20_Prime_rehash_policy",
+    "_ZNSt8__detail15_List_node_base", "_ZNKSt8__detail20_Prime_rehash_policy", "__dynamic_cast",
+    "_ZNSt28__atomic_futex", "_ZNSt13__future_base", "_ZNSt18condition_variable", "_ZNKSt5ctype",
+    "_ZNSt3_V2",
+    // Exceptions: what comes back is their text.
+    "_ZNSt11logic_error", "_ZNSt13runtime_error", "_ZNSt12future_error", "_ZNSt12system_error",
+    "_ZNSt16invalid_argument", "_ZNSt12out_of_range", "_ZNSt12length_error", "_ZNSt12domain_error",
+    "_ZNSt11range_error", "_ZNSt14overflow_error", "_ZNSt15underflow_error", "_ZNSt9bad_alloc",
     "_ZNSt15__exception_ptr", "_ZNSt9exception", "_ZNSt6thread"};
 
 // Output: what comes back is whether it worked.

@@ -142,12 +142,22 @@ def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) & 1 else value
 
 
+def digits_of(number: int, base: int) -> str:
+    if base in (8, 10, 16):
+        return format(number, {8: "o", 10: "d", 16: "x"}[base])
+    digits = ""
+    while number or not digits:
+        number, digit = divmod(number, base)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return digits
+
+
 def printed(value: int, bits: int, form: int, suffix: int) -> bytes:
     """Return the text that an SF_OP_PRINTED row speaks of, as Python formats it."""
     base, width = form & 0x3F, form >> 13 & 0xFF
     precision = (form >> 21 & 0x7F) - 1
     number = signed(value, bits) if form & 0x40 else value
-    digits = format(abs(number), {8: "o", 10: "d", 16: "x"}[base])
+    digits = digits_of(abs(number), base)
     digits = "" if precision == 0 and number == 0 else digits.rjust(precision, "0")
     if base == 8 and form & 0x1000 and not digits.startswith("0"):
         digits = "0" + digits

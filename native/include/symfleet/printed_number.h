@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum sf_print_format {
-  SF_PRINT_BASE = 0x3f, /* 8, 10 or 16 */
+  SF_PRINT_BASE = 0x3f, /* from 2 to 36 */
   SF_PRINT_SIGNED = 1 << 6,
   SF_PRINT_UPPER = 1 << 7,
   SF_PRINT_LEFT = 1 << 8,       /* '-' */

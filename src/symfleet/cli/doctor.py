@@ -71,11 +71,20 @@ InputMode = Annotated[
     ),
 ]
 
+Seed = Annotated[
+    Path | None,
+    Parameter(
+        name="--seed",
+        help="An input to try the target on, instead of a made-up one.",
+        show_default=False,
+    ),
+]
+
 _MARKS: Final = {Verdict.OK: "ok     ", Verdict.WARNING: "warning", Verdict.PROBLEM: "PROBLEM"}
 
 
 def check_one_target(
-    name: str, arguments: tuple[str, ...], search: str, input_mode: str
+    name: str, arguments: tuple[str, ...], search: str, input_mode: str, seed: Path | None
 ) -> Iterator[Check]:
     """Yield the checks of a target; raise UserError when there is none to look at."""
     program = find_target(name, search)
@@ -90,7 +99,7 @@ def check_one_target(
     yield ok("instrumented", "built by symfleet")
     yield from check_objects(program)
     if executor_path().is_file():
-        yield try_target(executor_path(), (str(program), *arguments), input_mode)
+        yield from try_target(executor_path(), (str(program), *arguments), input_mode, seed)
 
 
 def _lines(checks: list[Check]) -> Iterator[str]:
@@ -107,6 +116,7 @@ def register(app: App, invocation: Invocation) -> None:
     def doctor(
         *target: Target,
         input_mode: InputMode = None,
+        seed: Seed = None,
         output: Output = Path(),
         hosts: NamedHosts = None,
         hostfile: Hostfile = None,
@@ -129,10 +139,30 @@ def register(app: App, invocation: Invocation) -> None:
                     why="the option says how a target is called",
                     hint="symfleet doctor --input-mode MODE -- TARGET ...",
                 )
+        if seed is not None:
+            _check_seed(seed, argv)
         flags = {name: value for name, value in said.items() if value is not None}
         config = with_hostfile(resolve(flags, settings_environment()).config)
         mode = config.target.input_mode
-        return examine(argv, output, config.resources, mode, as_json=json)
+        return examine(argv, output, config.resources, mode, seed, as_json=json)
+
+
+def _check_seed(seed: Path, argv: tuple[str, ...]) -> None:
+    """Raise UserError when there is nothing that could be tried."""
+    if not argv:
+        raise UserError(
+            "there is no target that could get the seed",
+            where=f"--seed {seed}",
+            why="the option says what the target is tried on",
+            hint="symfleet doctor --seed FILE -- TARGET @@",
+        )
+    if not seed.is_file():
+        raise UserError(
+            "the seed is not a file",
+            where=str(seed.absolute()),
+            why="a target is tried on one input",
+            hint="give a file after --seed",
+        )
 
 
 def check_other_hosts(resources: Resources) -> Iterator[Check]:
@@ -149,7 +179,13 @@ def check_other_hosts(resources: Resources) -> Iterator[Check]:
 
 
 def examine(
-    argv: tuple[str, ...], output: Path, others: Resources, input_mode: str, *, as_json: bool
+    argv: tuple[str, ...],
+    output: Path,
+    others: Resources,
+    input_mode: str,
+    seed: Path | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Show all checks; return the exit code. `argv`: the target, empty when there is none."""
     environment = inherited_environment()
@@ -161,7 +197,7 @@ def examine(
     checks = list(check_host(output.absolute(), mpirun, environment))
     checks += check_other_hosts(others)
     if argv:
-        checks += check_one_target(argv[0], argv[1:], search, input_mode)
+        checks += check_one_target(argv[0], argv[1:], search, input_mode, seed)
     present.show(checks, _lines(checks), as_json=as_json)
     bad = any(check.verdict is Verdict.PROBLEM for check in checks)
     return int(ExitCode.HOST if bad else ExitCode.DONE)

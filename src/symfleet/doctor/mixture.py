@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.doctor.check import Check, ok, warning
-from symfleet.doctor.objects import read_objects
+from symfleet.doctor.objects import Objects, read_objects
+from symfleet.doctor.outside import Outside, outside_functions
 
 _SHOWN_MAX: Final = 8
+_PLACES_MAX: Final = 3
+_HARMLESS: Final = "state"
 
 
 def check_objects(program: Path) -> Iterator[Check]:
@@ -31,6 +34,30 @@ def check_objects(program: Path) -> Iterator[Check]:
             f"{len(lost)} places compute without labels: {_some(lost)}",
             "`symfleet-exec` tells how often an input meets them",
         )
+    yield from _check_calls(program, objects)
+
+
+def _check_calls(program: Path, objects: Objects) -> Iterator[Check]:
+    """Yield which functions make values concrete, the likeliest to matter first."""
+    outside = outside_functions(program, objects)
+    if not outside:
+        return
+    told = f"{len(outside)} functions without a model: {_some([_calls(one) for one in outside])}"
+    if all(one.way == _HARMLESS for one in outside):
+        yield ok("outside calls", told)
+        return
+    yield warning(
+        "outside calls",
+        told,
+        "build them with `symfleet cc` too; `symfleet doctor --seed FILE -- TARGET @@` tells"
+        " which of them an input reaches",
+    )
+
+
+def _calls(one: Outside) -> str:
+    more = len(one.places) - _PLACES_MAX
+    places = " ".join(one.places[:_PLACES_MAX]) + (f" and {more} more" if more > 0 else "")
+    return f"{one.name} ({one.way}; {places})"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,12 +1,14 @@
 """What of a program is instrumented, from the program's file alone.
 
 The compiler pass leaves a section of notes: one line for each object file that it compiled, one for
-each operation that it could not follow. The symbol table names the sources of all other objects.
+each operation that it could not follow, one for each call that may leave what is instrumented. The
+symbol table names the sources of all other objects; a mark stands before instrumented functions.
 """
 
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,16 +16,29 @@ from pathlib import Path, PurePath
 from typing import Final
 
 NOTES: Final = "symfleet_notes"
+MARK: Final = b"symfleet/labels\0"
+"""What stands before an instrumented function (native/include/symfleet/calls.h)."""
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _SYMBOL_TABLE: Final = 2
+_DYNAMIC_SYMBOLS: Final = 11
 _NO_CONTENT: Final = 8
+_IS_FUNCTION: Final = (2, 10)  # FUNC, IFUNC
 _IS_FILE: Final = 4
 _RUNTIME: Final = (b"_ZN2sf", b"_ZNK2sf", b"__sf_model_")
 """How names of our own runtime begin."""
 _STARTUP: Final = ("crtstuff.c", "crt1.o", "crti.o", "crtn.o", "Scrt1.o", "abi-note.c", "init.c")
 _SYMBOLS_MAX: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function that may have no labels; `way` says how its effect comes back."""
+
+    name: str
+    way: str
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,8 @@ class Module:
     edges: int
     lost: tuple[str, ...]
     """Operations whose results are constants: `fadd file.c:12 function`."""
+    calls: tuple[Call, ...] = ()
+    """Calls of functions that the object file only declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +62,28 @@ class Objects:
     others: tuple[str, ...]
     """Sources of objects that another compiler made; empty where the program has no symbols."""
     has_symbols: bool
+    marked: frozenset[str] = frozenset()
+    """Instrumented functions that can be called from other objects."""
+    imported: frozenset[str] = frozenset()
+    """What shared libraries have to define."""
+    interpreter: str = ""
+    """The dynamic loader; empty for a static program."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
     name: str
     kind: int
+    address: int
     data: memoryview
     link: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    name: str
+    section: int  # 0: it is not defined here
+    address: int
 
 
 def read_objects(path: Path) -> Objects | None:
@@ -67,6 +98,12 @@ def read_objects(path: Path) -> Objects | None:
             view.release()
 
 
+def marked_functions(library: Path) -> frozenset[str]:
+    """Return the instrumented functions of a shared library; none if it is not instrumented."""
+    objects = read_objects(library)
+    return objects.marked if objects is not None else frozenset()
+
+
 def _objects(file: memoryview) -> Objects | None:
     if bytes(file[:5]) != b"\x7fELF\x02":
         return None
@@ -74,13 +111,24 @@ def _objects(file: memoryview) -> Objects | None:
     try:
         notes = b"".join(bytes(one.data) for one in sections if one.name == NOTES)
         modules = tuple(parse_notes(notes.decode("utf-8", "replace")))
+        if not modules:  # a library of the system may have very many symbols
+            return Objects((), (), False)
         others: tuple[str, ...] = ()
         tables = [one for one in sections if one.kind == _SYMBOL_TABLE]
+        imported, marked = _imported_and_marked(sections)
+        loaders = [bytes(one.data) for one in sections if one.name == ".interp"]
         if tables:
             ours = {PurePath(module.source).name for module in modules}
             names = _sources(tables[0].data, sections[tables[0].link].data)
             others = tuple(name for name in names if PurePath(name).name not in ours)
-        return Objects(modules, others, bool(tables))
+        return Objects(
+            modules,
+            others,
+            bool(tables),
+            marked,
+            imported,
+            os.fsdecode(loaders[0].rstrip(b"\0")) if loaders else "",
+        )
     finally:
         for one in sections:
             one.data.release()
@@ -88,17 +136,19 @@ def _objects(file: memoryview) -> Objects | None:
 
 def parse_notes(text: str) -> Iterator[Module]:
     """Yield the modules of a section of notes (native/include/symfleet/notes.h)."""
-    modules: list[tuple[str, int, int, list[str]]] = []
+    modules: list[tuple[str, int, int, list[str], list[Call]]] = []
     for line in text.split("\n"):
         match line.split("\t"):
             case ["module", source, llvm, edges, _]:
-                modules.append((source, int(llvm), int(edges), []))
+                modules.append((source, int(llvm), int(edges), [], []))
             case ["lost", _, what, file, number, function] if modules:
                 modules[-1][3].append(f"{what} {file}:{number} {function}")
+            case ["call", _, way, name, file, number, _] if modules:
+                modules[-1][4].append(Call(name, way, f"{os.path.normpath(file)}:{number}"))
             case _:
                 continue
-    for source, version, counters, lost in modules:
-        yield Module(source, version, counters, tuple(lost))
+    for source, version, counters, lost, calls in modules:
+        yield Module(source, version, counters, tuple(lost), tuple(calls))
 
 
 def _sections(file: memoryview) -> Iterator[_Section]:
@@ -109,7 +159,34 @@ def _sections(file: memoryview) -> Iterator[_Section]:
     for row in rows:
         name = names[row[0] : names.index(b"\0", row[0])].decode("utf-8", "replace")
         length = 0 if row[1] == _NO_CONTENT else row[5]
-        yield _Section(name, row[1], file[row[4] : row[4] + length], row[6])
+        yield _Section(name, row[1], row[3], file[row[4] : row[4] + length], row[6])
+
+
+def _functions(sections: list[_Section]) -> Iterator[_Function]:
+    """Yield the functions in all symbol tables, without the versions in their names."""
+    for table in sections:
+        if table.kind not in (_SYMBOL_TABLE, _DYNAMIC_SYMBOLS):
+            continue
+        text = bytes(sections[table.link].data)
+        size = min(len(table.data) // _SYMBOL.size, _SYMBOLS_MAX)
+        rows = bytes(table.data[: size * _SYMBOL.size])
+        for name_at, info, _, section, value, _ in _SYMBOL.iter_unpack(rows):
+            if info & 0xF in _IS_FUNCTION or section == 0:
+                name = text[name_at : text.index(b"\0", name_at)].partition(b"@")[0]
+                yield _Function(name.decode("utf-8", "replace"), section, value)
+
+
+def _imported_and_marked(sections: list[_Section]) -> tuple[frozenset[str], frozenset[str]]:
+    imported, marked = set(), set()
+    for one in _functions(sections):
+        if one.section == 0:
+            imported.add(one.name)
+        elif one.section < len(sections):
+            home = sections[one.section]
+            end = one.address - home.address
+            if end >= len(MARK) and bytes(home.data[end - len(MARK) : end]) == MARK:
+                marked.add(one.name)
+    return frozenset(imported), frozenset(marked)
 
 
 def _sources(symbols: memoryview, strings: memoryview) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +16,14 @@ from symfleet.engine.reasons import ADVICE, OUTPUT_LIMIT
 _TRIAL_S: Final = 60.0
 _SAID_CHARS_MAX: Final = 400
 _INPUT: Final = b"symfleet" * 8
+_CALL: Final = "call "
+"""How the place of a call begins that handed something on (native/include/symfleet/calls.h)."""
+_SHOWN_MAX: Final = 8
 
 
 class _Loss(msgspec.Struct, frozen=True):
-    """Where something that depends on the input was made concrete, and how often."""
+    """Where something that depends on the input was made concrete, or handed to a function without
+    labels, and how often."""
 
     where: str
     count: int
@@ -38,11 +43,15 @@ class _Done(msgspec.Struct, frozen=True):
     losses: tuple[_Loss, ...] = ()
 
 
-def try_target(executor: Path, argv: tuple[str, ...], input_mode: str = "auto") -> Check:
-    """Run one execution with `symfleet-exec`; say what it made of it. It never raises."""
+def try_target(
+    executor: Path, argv: tuple[str, ...], input_mode: str = "auto", seed: Path | None = None
+) -> Iterator[Check]:
+    """Run one execution with `symfleet-exec`, on a made-up input if no seed is given; yield what it
+    made of it. It never raises."""
     with tempfile.TemporaryDirectory(prefix="symfleet-doctor-") as folder:
-        source = Path(folder) / "input"
-        source.write_bytes(_INPUT)
+        source = seed or Path(folder) / "input"
+        if seed is None:
+            source.write_bytes(_INPUT)
         children = Path(folder) / "children"
         children.mkdir()
         words = [str(executor), "--json", "-i", str(source), "-o", str(children)]
@@ -57,15 +66,21 @@ def try_target(executor: Path, argv: tuple[str, ...], input_mode: str = "auto") 
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return problem(
+            yield problem(
                 "trial", f"no end within {_TRIAL_S:g} s", "give a smaller job or check the target"
             )
+            return
         except OSError as error:
-            return problem("trial", f"{executor}: {error.strerror}", "./symfleet.sh setup")
+            yield problem("trial", f"{executor}: {error.strerror}", "./symfleet.sh setup")
+            return
     if ended.returncode != 0:
         said = ended.stderr.decode(errors="replace").strip()[:_SAID_CHARS_MAX]
-        return problem("trial", said or f"exit code {ended.returncode}", "see its message")
-    return _judge(_last_done(ended.stdout))
+        yield problem("trial", said or f"exit code {ended.returncode}", "see its message")
+        return
+    done = _last_done(ended.stdout)
+    yield _judge(done, "the seed" if seed else "a made-up one")
+    if done is not None:
+        yield from _handed_over(done)
 
 
 def _last_done(output: bytes) -> _Done | None:
@@ -79,7 +94,7 @@ def _last_done(output: bytes) -> _Done | None:
     return None
 
 
-def _judge(done: _Done | None) -> Check:
+def _judge(done: _Done | None, parent: str) -> Check:
     if done is None:
         return problem("trial", "the executor said nothing", "./symfleet.sh setup")
     if done.outcome == "refused":
@@ -93,12 +108,29 @@ def _judge(done: _Done | None) -> Check:
         return warning("trial", "the target is cut off for its output", ADVICE[OUTPUT_LIMIT])
     if done.generated == 0 and done.reason is not None:
         fix = ADVICE.get(done.reason, "try it on a real seed with `symfleet-exec`")
-        return warning("trial", f"no new input from a made-up one: {done.reason}", fix)
+        return warning("trial", f"no new input from {parent}: {done.reason}", fix)
     told = f"{done.generated} new inputs from one, {done.events} branch events"
     told += f", {done.symbolic_bytes} symbolic bytes"
     if done.files:
         told += f"; opened {', '.join(done.files[:5])}"
-    if done.losses:
-        lost = ", ".join(f"{loss.where} ({loss.count} times)" for loss in done.losses[:5])
+    losses = [loss for loss in done.losses if not loss.where.startswith(_CALL)]
+    if losses:
+        lost = ", ".join(f"{loss.where} ({loss.count} times)" for loss in losses[:5])
         told += f"; made concrete: {lost}"
     return ok("trial", told)
+
+
+def _handed_over(done: _Done) -> Iterator[Check]:
+    """Yield what the run gave to functions without labels that depends on the input."""
+    calls = [loss for loss in done.losses if loss.where.startswith(_CALL)]
+    if not calls:
+        return
+    calls.sort(key=lambda loss: -loss.count)
+    shown = [f"{loss.where[len(_CALL) :]} ({loss.count} times)" for loss in calls[:_SHOWN_MAX]]
+    more = len(calls) - len(shown)
+    yield warning(
+        "handed over",
+        f"functions without a model got what depends on the input: {', '.join(shown)}"
+        + (f" and {more} more" if more > 0 else ""),
+        "what they return or store is concrete: build them with `symfleet cc` too",
+    )

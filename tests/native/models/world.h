@@ -84,7 +84,7 @@ static inline void enter_world(struct world *w, const uint8_t *record, const cha
 }
 
 static inline char *guarded_page(void) {
-  char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *p = (char *)mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED || mprotect(p + PAGE, PAGE, PROT_NONE) != 0)
     abort();
   return p;
