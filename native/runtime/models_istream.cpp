@@ -25,6 +25,9 @@ extern const uint64_t
 // inherits this.
 int filebufUnderflow(void *) asm("_ZNSt13basic_filebufIcSt11char_traitsIcEE9underflowEv")
     __attribute__((weak));
+void setState(void *Ios,
+              int State) asm("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate")
+    __attribute__((weak));
 }
 
 namespace {
@@ -41,6 +44,10 @@ enum StreamFlags : int {
 };
 
 // A std::istream before it is read from.
+//
+// The program may have asked for exceptions. One that leaves the real function would
+// pass by what has to be recorded, so none is asked for until finish(), which then
+// does what the real function would have done.
 class StreamText {
 public:
   explicit StreamText(void *Stream) {
@@ -49,10 +56,26 @@ public:
     KeepErrno Keep;
     const int64_t Base = (*(int64_t **)Stream)[-3]; // of std::ios in it
     void *Ios = (char *)Stream + Base;
+    width = field<int64_t>(Ios, 16);
     flags = field<int>(Ios, 24);
     void *Buffer = field<void *>(Ios, 232);
     if (field<int>(Ios, 32) == 0 && Buffer)
       find(Buffer);
+    if (!isKnown() || !setState)
+      return;
+    ios = Ios;
+    thrown = field<int>(Ios, 28);
+    field<int>(Ios, 28) = 0;
+  }
+
+  // When all is recorded: throws if the stream's state is one to be thrown for.
+  void finish() const {
+    if (!ios)
+      return;
+    field<int>(ios, 28) = thrown;
+    const int State = field<int>(ios, 32);
+    if (State & thrown)
+      setState(ios, State);
   }
 
   bool isKnown() const { return memory || file; }
@@ -71,6 +94,11 @@ public:
   }
 
   bool skipsSpace() const { return flags & SkipsSpace; }
+
+  // Most characters of a word, of which there is room for Room.
+  uint64_t wordMost(uint64_t Room) const {
+    return width > 0 && (uint64_t)width < Room ? (uint64_t)width : Room;
+  }
 
   // What the program has read now counts as delivered.
   void noteRead(const Source &From) const {
@@ -110,7 +138,10 @@ private:
   uint64_t size = 0;
   FILE *file = nullptr;
   off_t offset = -1;
+  int64_t width = 0;
   int flags = 0;
+  void *ios = nullptr;
+  int thrown = 0; // the states that the program wants an exception for
 };
 
 // ---- Numbers
@@ -195,9 +226,11 @@ uint64_t cutsWord(uint64_t Byte, const void *Context) { return endsWord(Byte, Co
 
 // Bytes up to the end of a word from Start, as an expression: another end is one
 // question. Looks some bytes further than the word of this run.
-Operand wordSize(const Source &From, uint64_t Start, uint64_t Count, const Ending &E, Place &At) {
+Operand wordSize(const Source &From, uint64_t Start, uint64_t Count, uint64_t Most, const Ending &E,
+                 Place &At) {
   constexpr uint64_t Further = 16;
-  uint64_t Last = Start + Count + Further;
+  // A word that has as many characters as there may be ends without an end.
+  uint64_t Last = Start + (Most - Count > Further ? Count + Further : Most - 1);
   while (Last > Start && !From.isKnown(Last))
     --Last;
   Operand Size = constant(Last + 1 - Start);
@@ -241,7 +274,7 @@ void wordRead(const ModelCall &Call, const StreamText &Before, bool Skips, const
     clearLabels((uint64_t)To + I, 1);
     return;
   }
-  Operand Length = wordSize(From, Start, Count, E, At);
+  Operand Length = wordSize(From, Start, Count, Most, E, At);
   if (Size && Length.value == Count)
     storeLabel((uint64_t)Size, 8, Length.label);
 }
@@ -254,7 +287,8 @@ struct StringLayout {
 void stringRead(const ModelCall &Call, const StreamText &Before, bool Skips, const Ending &E,
                 void *String) {
   auto *S = (StringLayout *)String;
-  wordRead(Call, Before, Skips, E, UINT64_MAX, S->data, S->size, &S->size);
+  const uint64_t Most = E.atSpace ? Before.wordMost(UINT64_MAX) : UINT64_MAX;
+  wordRead(Call, Before, Skips, E, Most, S->data, S->size, &S->size);
 }
 
 } // namespace
@@ -271,6 +305,7 @@ void stringRead(const ModelCall &Call, const StreamText &Before, bool Skips, con
     ModelCall Call((const void *)__sf_model_##name, 0);                                            \
     void *Result = real##name(Stream, To);                                                         \
     numberRead(Call, Before, {To, 8 * sizeof(type), is_signed});                                   \
+    Before.finish();                                                                               \
     return Result;                                                                                 \
   }
 SF_STREAM_NUMBER(_ZNSirsERs, short, true)
@@ -297,6 +332,7 @@ SF_STREAM_NUMBER(_ZNSi10_M_extractIyEERSiRT_, unsigned long long, false)
     ModelCall Call((const void *)__sf_model_##name, 0);                                            \
     void *Result = real##name(Stream, To);                                                         \
     characterRead(Call, Before, skips, To, nullptr);                                               \
+    Before.finish();                                                                               \
     return Result;                                                                                 \
   }
 SF_STREAM_CHARACTER(_ZStrsIcSt11char_traitsIcEERSt13basic_istreamIT_T0_ES6_RS3_,
@@ -313,6 +349,7 @@ SF_STREAM_CHARACTER(_ZNSi3getERc, false)
     int Result = real##name(Stream);                                                               \
     Operand Byte = constant(0);                                                                    \
     characterRead(Call, Before, false, nullptr, &Byte);                                            \
+    Before.finish();                                                                               \
     TableLock Lock;                                                                                \
     if (Lock && Byte.value == (uint32_t)Result)                                                    \
       Call.returns(zext(Byte, 8, 32).label);                                                       \
@@ -331,6 +368,7 @@ SF_STREAM_GET(_ZNSi4peekEv)
     void *Result = real##name arguments;                                                           \
     const Ending E = ending;                                                                       \
     stringRead(Call, Before, skips, E, To);                                                        \
+    Before.finish();                                                                               \
     return Result;                                                                                 \
   }
 #define SF_AT_SPACE {true, 0}
@@ -355,6 +393,7 @@ SF_MODEL_API void *__sf_model__ZNSi7getlineEPcl(void *Stream, char *To, int64_t 
   void *Result = real_ZNSi7getlineEPcl(Stream, To, Room);
   if (Room > 0)
     wordRead(Call, Before, false, SF_AT_LINE, (uint64_t)Room - 1, To, strlen(To), nullptr);
+  Before.finish();
   return Result;
 }
 
@@ -362,12 +401,30 @@ SF_STREAM_REAL(void, _ZSt17__istream_extractRSiPcl, (void *, char *, int64_t))
 SF_MODEL_API void __sf_model__ZSt17__istream_extractRSiPcl(void *Stream, char *To, int64_t Room) {
   const StreamText Before(Stream);
   real_ZSt17__istream_extractRSiPcl(Stream, To, Room);
-  if (!G.recording || Room <= 0)
+  if (!G.recording)
     return;
   ModelCall Call((const void *)__sf_model__ZSt17__istream_extractRSiPcl, 0);
-  wordRead(Call, Before, Before.skipsSpace(), SF_AT_SPACE, (uint64_t)Room - 1, To, strlen(To),
-           nullptr);
+  if (Room > 0)
+    wordRead(Call, Before, Before.skipsSpace(), SF_AT_SPACE, Before.wordMost((uint64_t)Room) - 1,
+             To, strlen(To), nullptr);
+  Before.finish();
 }
+
+namespace {
+
+void bytesRead(const StreamText &Before, const char *To, uint64_t Size) {
+  uint8_t Room[Source::FileBytesMax];
+  if (!Before.isKnown())
+    return;
+  KeepErrno Keep;
+  const Source From = Before.source(Room);
+  Before.noteRead(From);
+  TableLock Lock;
+  for (uint64_t I = 0; Lock && I < Size && From.isKnown(I); ++I)
+    storeLabel((uint64_t)To + I, 1, live(From.operand(I).label, (uint8_t)To[I]));
+}
+
+} // namespace
 
 SF_STREAM_REAL(void *, _ZNSi4readEPcl, (void *, char *, int64_t))
 SF_MODEL_API void *__sf_model__ZNSi4readEPcl(void *Stream, char *To, int64_t Size) {
@@ -376,15 +433,8 @@ SF_MODEL_API void *__sf_model__ZNSi4readEPcl(void *Stream, char *To, int64_t Siz
   const StreamText Before(Stream);
   ModelCall Call((const void *)__sf_model__ZNSi4readEPcl, 0);
   void *Result = real_ZNSi4readEPcl(Stream, To, Size);
-  uint8_t Room[Source::FileBytesMax];
-  if (!Before.isKnown())
-    return Result;
-  KeepErrno Keep;
-  const Source From = Before.source(Room);
-  Before.noteRead(From);
-  TableLock Lock;
-  for (uint64_t I = 0; Lock && I < (uint64_t)Size && From.isKnown(I); ++I)
-    storeLabel((uint64_t)To + I, 1, live(From.operand(I).label, (uint8_t)To[I]));
+  bytesRead(Before, To, (uint64_t)Size);
+  Before.finish();
   return Result;
 }
 
