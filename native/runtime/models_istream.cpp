@@ -90,6 +90,7 @@ public:
     Form.base = Base == Decimal ? 10 : Base == Hexadecimal ? 16 : Base == Octal ? 8 : 0;
     Form.range = Range;
     Form.skipsSpace = flags & SkipsSpace;
+    Form.eatsPrefix = true;
     return Form;
   }
 
@@ -152,6 +153,15 @@ struct Variable {
   bool isSigned;
 };
 
+uint64_t isSign(uint64_t Byte, const void *) { return Byte == '+' || Byte == '-'; }
+
+// Space and a sign are gone also where no number is behind them.
+void noNumberRead(const Source &From, bool SkipsSpace, Place At) {
+  const uint64_t I = SkipsSpace ? skipSpace(From, 0, At) : 0;
+  if (From.isKnown(I))
+    recordShape(memberBit(From.operand(I), isSign, nullptr, At), At);
+}
+
 void numberRead(const ModelCall &Call, const StreamText &Before, const Variable &To) {
   KeepErrno Keep;
   uint8_t Room[Source::FileBytesMax];
@@ -172,6 +182,9 @@ void numberRead(const ModelCall &Call, const StreamText &Before, const Variable 
   suggestTexts(Here, Form, To.bits, Number);
   recordGoal(Number.negative, Call.at(1));
   recordBranch(Number.isNumber, Call.at(2));
+  recordBranch(Number.bare, Call.at(6)); // no number for a stream
+  if (!Number.isNumber.value)
+    noNumberRead(From, Form.skipsSpace, Call.at(7));
   recordBranch(Number.over, Call.at(3));
   if (To.bits < 64) { // what does not fit is an error
     Operand Magnitude = ite(Number.negative, 64, binary(SF_OP_SUB, 64, constant(0), Wide), Wide);
@@ -241,7 +254,16 @@ Operand wordSize(const Source &From, uint64_t Start, uint64_t Count, uint64_t Mo
   return Size;
 }
 
-// Labels the copy at To of a word; the size of it, if Size is asked for.
+// Bytes of a word, of which the program gets at most so many.
+uint64_t countWord(const Source &From, uint64_t Start, const Ending &E, uint64_t Most) {
+  uint64_t Count = 0;
+  while (Count < Most && From.isKnown(Start + Count) && !endsWord(From.byte(Start + Count), &E))
+    ++Count;
+  return Count;
+}
+
+// Labels the copy at To of a word; the size of it, if Size is asked for. Count is
+// that of a string; an array may hold bytes of zero.
 void wordRead(const ModelCall &Call, const StreamText &Before, bool Skips, const Ending &E,
               uint64_t Most, const char *To, uint64_t Count, void *Size) {
   KeepErrno Keep;
@@ -258,6 +280,8 @@ void wordRead(const ModelCall &Call, const StreamText &Before, bool Skips, const
     return;
   Place At = Call.at(0);
   const uint64_t Start = Skips ? skipSpace(From, 0, At) : 0;
+  if (!Size)
+    Count = countWord(From, Start, E, Most);
   uint64_t I = 0;
   // Far ends first: they leave room for the words before them.
   for (uint64_t K = Count < Source::FileBytesMax ? Count : 0; K-- > 0;)
@@ -277,6 +301,14 @@ void wordRead(const ModelCall &Call, const StreamText &Before, bool Skips, const
   Operand Length = wordSize(From, Start, Count, Most, E, At);
   if (Size && Length.value == Count)
     storeLabel((uint64_t)Size, 8, Length.label);
+}
+
+// What ends a line is looked for as it is in this run.
+void delimiterFixed(const ModelCall &Call, const Ending &E) {
+  KeepErrno Keep;
+  TableLock Lock;
+  if (Lock && !E.atSpace)
+    recordFact(Call.argument(2, E.delimiter), Call.at(0));
 }
 
 struct StringLayout {
@@ -364,9 +396,10 @@ SF_STREAM_GET(_ZNSi4peekEv)
     if (!G.recording)                                                                              \
       return real##name arguments;                                                                 \
     const StreamText Before(Stream);                                                               \
-    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
-    void *Result = real##name arguments;                                                           \
+    ModelCall Call((const void *)__sf_model_##name, 3);                                            \
     const Ending E = ending;                                                                       \
+    delimiterFixed(Call, E);                                                                       \
+    void *Result = real##name arguments;                                                           \
     stringRead(Call, Before, skips, E, To);                                                        \
     Before.finish();                                                                               \
     return Result;                                                                                 \

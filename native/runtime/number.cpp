@@ -17,7 +17,7 @@ Operand equals(Operand Byte, uint8_t C) { return compare(SF_OP_EQ, 8, Byte, cons
 class Reader {
 public:
   Reader(const NumberForm &Form, Place At) : Form(Form), At(At) {
-    Sum = Negative = Over = End = AnyDigit = None;
+    Sum = Negative = Over = End = AnyDigit = Bare = None;
     for (Operand &R : Run)
       R = None;
     Lead = constant(1);
@@ -41,7 +41,7 @@ public:
 
   Operand Lead, Signed, Zero, Hex, Bin; // before a digit; after a first 0; after a prefix
   Operand Run[Runs];                    // among digits of each base; [0] if there is one only
-  Operand Sum, Negative, Over, End, AnyDigit;
+  Operand Sum, Negative, Over, End, AnyDigit, Bare;
   unsigned RunBase = 10; // of this run
 
 private:
@@ -124,7 +124,7 @@ void Reader::take(unsigned Index, Operand Byte) {
   Operand Before = anyOf(Lead, Signed);
   takeLead(Byte, NewLead, NewSigned);
   digitOf(Byte);
-  Operand NewZero = None, NewHex = None, NewBin = None;
+  Operand NewZero = None, NewHex = None, NewBin = None, AnyBehind = None;
   const unsigned Only = Form.base ? 0 : Decimal;
   NewRun[Only] = allOf(Before, isDigit(Form.base ? Form.base : 10));
   if (hasPrefix()) {
@@ -139,14 +139,18 @@ void Reader::take(unsigned Index, Operand Byte) {
     unsigned Behind = Form.base ? 0 : Octal;
     NewRun[Behind] = anyOf(NewRun[Behind], allOf(Zero, isDigit(Form.base ? Form.base : 8)));
     unsigned OfHex = Form.base ? 0 : Hexadecimal;
-    NewRun[OfHex] = anyOf(NewRun[OfHex], allOf(Hex, isDigit(16)));
-    NewRun[Binary] = anyOf(NewRun[Binary], allOf(Bin, isDigit(2)));
+    Operand HexDigit = allOf(Hex, isDigit(16)), BinaryDigit = allOf(Bin, isDigit(2));
+    NewRun[OfHex] = anyOf(NewRun[OfHex], HexDigit);
+    NewRun[Binary] = anyOf(NewRun[Binary], BinaryDigit);
+    AnyBehind = anyOf(HexDigit, BinaryDigit);
   }
   for (unsigned R = 0; R < Runs; ++R)
     NewRun[R] = anyOf(NewRun[R], allOf(Run[R], isDigit(Form.base ? Form.base : BaseOf[R])));
   accumulate(Index, NewRun, NewZero);
-  if (Form.eatsPrefix)
+  if (Form.eatsPrefix) {
     End = ite(anyOf(NewHex, NewBin), 32, constant(Index + 1), End);
+    Bare = anyOf(anyOf(NewHex, NewBin), allOf(Bare, logicalNot(AnyBehind)));
+  }
   Lead = NewLead;
   Signed = NewSigned;
   Zero = NewZero;
@@ -177,6 +181,7 @@ void finish(const NumberForm &Form, Reader &R, ParsedNumber &Out) {
   Out.negative = R.Negative;
   Out.isNumber = R.AnyDigit;
   Out.end = R.End;
+  Out.bare = R.Bare;
   Out.base = R.RunBase;
 }
 

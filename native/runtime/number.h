@@ -46,6 +46,7 @@ struct ParsedNumber {
   Operand negative; // 1 bit
   Operand over;     // 1 bit: it was saturated
   Operand end;      // 32 bits: bytes up to the end of the number, 0 if there is none
+  Operand bare;     // 1 bit: it is a prefix ("0x") without a digit behind it
   unsigned lead;    // bytes of space before it in this run
   unsigned base;    // in this run
 };

@@ -99,7 +99,7 @@ def test_a_trial_says_what_the_executor_said(
     tmp_path: Path, script: str, verdict: Verdict, words: str
 ) -> None:
     executor = program(tmp_path / "exec", f"#!/bin/sh\n{script}\n".encode())
-    check = try_target(executor, ("/bin/true", "@@"))
+    (check,) = try_target(executor, ("/bin/true", "@@"))
     assert check.verdict is verdict
     assert words in check.detail
     assert bool(check.fix) is (verdict is not Verdict.OK)
@@ -109,9 +109,32 @@ def test_a_trial_says_what_the_executor_said(
 def test_a_trial_gives_the_input_as_a_campaign_would(tmp_path: Path, mode: str) -> None:
     said = tmp_path / "said"
     executor = program(tmp_path / "exec", f'#!/bin/sh\necho "$@" >{said}\n'.encode())
-    try_target(executor, ("/bin/true", "@@"), mode)
+    list(try_target(executor, ("/bin/true", "@@"), mode))
     assert f"--input-mode {mode} -- /bin/true @@" in said.read_text()
 
 
 def test_an_executor_that_cannot_be_started_is_a_problem(tmp_path: Path) -> None:
-    assert try_target(tmp_path / "nowhere", ("x",)).verdict is Verdict.PROBLEM
+    (check,) = try_target(tmp_path / "nowhere", ("x",))
+    assert check.verdict is Verdict.PROBLEM
+
+
+def test_a_trial_runs_on_the_seed_that_is_given(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    executor = program(tmp_path / "exec", f'#!/bin/sh\necho "$@" >{said}\n'.encode())
+    list(try_target(executor, ("/bin/true", "@@"), seed=tmp_path / "seed"))
+    assert f"-i {tmp_path / 'seed'} -o" in said.read_text()
+
+
+def test_a_trial_tells_what_was_handed_to_functions_without_labels(tmp_path: Path) -> None:
+    losses = [
+        {"where": "fadd a.c:1 main", "count": 1},
+        {"where": "call seldom a.c:2 main", "count": 2},
+        {"where": "call often a.c:3 main", "count": 30},
+    ]
+    done = {"t": "done", "outcome": "ok", "generated": 1, "events": 2, "losses": losses}
+    executor = program(tmp_path / "exec", f"#!/bin/sh\necho '{json.dumps(done)}'\n".encode())
+    trial, handed = try_target(executor, ("/bin/true", "@@"))
+    assert "fadd a.c:1 main (1 times)" in trial.detail
+    assert "seldom" not in trial.detail
+    assert handed.verdict is Verdict.WARNING
+    assert "often a.c:3 main (30 times), seldom a.c:2 main (2 times)" in handed.detail

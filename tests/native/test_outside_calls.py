@@ -1,0 +1,124 @@
+"""Calls that leave what is instrumented: which are named, and which a run is told to have made."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+from wrapper import symfleet_cc
+
+from symfleet.config.environment import executor_path
+from symfleet.doctor.mixture import check_objects
+from symfleet.doctor.objects import read_objects
+from symfleet.doctor.outside import outside_functions
+from symfleet.doctor.trial import try_target
+
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+unsigned digest(const void *, unsigned long);
+unsigned twice(unsigned);
+unsigned inside(const char *, unsigned);
+unsigned within(const char *, unsigned);
+void keep(const char *);
+void forget(int);
+int main(int argc, char **argv) {
+  char bytes[64], zeros[16] = {0};
+  FILE *file = fopen(argv[1], "rb");
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  if (inside(bytes, bytes[0]) == 7 || within(bytes, bytes[1]) == 7)
+    puts("seven");
+  if (digest(bytes, 16) == 12345)
+    return 1;
+  if (digest(zeros, 16) == 12345)
+    return 2;
+  unsigned t = twice(bytes[3]);
+  keep(bytes + 60);
+  forget(bytes[4]);
+  printf("%u %s\\n", t, bytes);
+  if (t == 14)
+    exit(bytes[5]);
+  fclose(file);
+  return 0;
+}
+"""
+INSIDE = "unsigned inside(const char *p, unsigned x) { return p[1] + x; }"
+WITHIN = "unsigned within(const char *p, unsigned x) { return p[2] + x; }"
+OUTSIDE = """
+unsigned digest(const void *p, unsigned long n) {
+  unsigned h = 5;
+  for (unsigned long i = 0; i < n; ++i)
+    h = h * 33 + ((const unsigned char *)p)[i];
+  return h;
+}
+unsigned twice(unsigned x) { return 2 * x; }
+const char *kept;
+void keep(const char *p) { kept = p; }
+int forgotten;
+void forget(int x) { forgotten = x; }
+"""
+LEVELS = ("-O0", "-O2")
+SEED = b"symfleet" * 8
+
+
+def build(folder: pathlib.Path, level: str, clang: str) -> pathlib.Path:
+    """A program of an object and a library that are instrumented, and one object that is not."""
+    for name, text in (("main", MAIN), ("in", INSIDE), ("within", WITHIN), ("out", OUTSIDE)):
+        (folder / f"{name}.c").write_text(text)
+    plain = [clang, "-w", level, "-c", str(folder / "out.c"), "-o", str(folder / "out.o")]
+    subprocess.run(plain, check=True)
+    library = ["-w", level, "-shared", "-fPIC", str(folder / "within.c")]
+    program = ["-w", level, "-g", *(str(folder / name) for name in ("main.c", "in.c", "out.o"))]
+    program += [f"-L{folder}", "-lwithin", f"-Wl,-rpath,{folder}"]
+    for words in (
+        [*library, "-o", str(folder / "libwithin.so")],
+        [*program, "-o", str(folder / "program")],
+    ):
+        done = symfleet_cc(words)
+        assert done.returncode == 0, done.stderr
+    return folder / "program"
+
+
+@pytest.fixture(params=LEVELS)
+def program(
+    request: pytest.FixtureRequest, llvm_versions: list[int], tmp_path: pathlib.Path
+) -> pathlib.Path:
+    return build(tmp_path, request.param, f"clang-{llvm_versions[0]}")
+
+
+def test_functions_without_labels_are_named_and_others_not(program: pathlib.Path) -> None:
+    objects = read_objects(program)
+    assert objects is not None
+    found = outside_functions(program, objects)
+    assert [(one.name, one.way) for one in found] == [
+        ("digest", "decides"),
+        ("twice", "decides"),
+        ("keep", "memory"),
+        ("forget", "state"),
+    ]
+    assert [len(one.places) for one in found] == [2, 1, 1, 1]
+    assert all(
+        place.startswith(str(program.parent / "main.c") + ":") or "main.c:" in place
+        for one in found
+        for place in one.places
+    )
+
+
+def test_of_a_stripped_program_nothing_is_said_that_may_be_wrong(program: pathlib.Path) -> None:
+    subprocess.run(["strip", program], check=True)
+    assert not [check for check in check_objects(program) if check.name == "outside calls"]
+
+
+def test_a_run_tells_what_it_handed_over(program: pathlib.Path) -> None:
+    seed = program.parent / "seed"
+    seed.write_bytes(SEED)
+    checks = list(try_target(executor_path(), (os.fspath(program), "@@"), seed=seed))
+    (handed,) = [check for check in checks if check.name == "handed over"]
+    told = [word for word in ("digest", "twice", "keep", "forget") if word in handed.detail]
+    assert told == ["digest", "twice", "keep", "forget"]
+    assert handed.detail.count("digest") == 1, "the second call gets zeros"
+    assert "inside" not in handed.detail
+    assert "within" not in handed.detail
