@@ -17,15 +17,20 @@ constexpr uint64_t LookedAtMax = 64; // bytes of an object whose size is not kno
 // The call that was counted for its values: not again for its memory.
 __thread const char *Counted;
 
-bool isInstrumented(const void *Callee) {
-  const uint64_t At = (uint64_t)Callee - SF_FUNCTION_MARK_BYTES;
+bool hasMark(const void *Callee, unsigned Distance) {
+  const uint64_t At = (uint64_t)Callee - Distance;
   constexpr uint64_t Page = 1u << SF_SHADOW_PAGE_BITS;
-  if (((uint64_t)Callee & (Page - 1)) < SF_FUNCTION_MARK_BYTES && !isReadable(At))
+  if (((uint64_t)Callee & (Page - 1)) < Distance && !isReadable(At))
     return false;
   char Before[SF_FUNCTION_MARK_BYTES];
   for (unsigned I = 0; I < SF_FUNCTION_MARK_BYTES; I += 8)
     readMemory(Before + I, At + I, 8);
   return memcmp(Before, SF_FUNCTION_MARK, SF_FUNCTION_MARK_BYTES) == 0;
+}
+
+bool isInstrumented(const void *Callee) {
+  return hasMark(Callee, SF_FUNCTION_MARK_BYTES) ||
+         hasMark(Callee, SF_FUNCTION_MARK_BYTES + SF_FUNCTION_TYPE_BYTES);
 }
 
 bool isWatched(uint8_t *Watch, const void *Callee) {

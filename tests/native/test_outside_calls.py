@@ -60,18 +60,18 @@ void keep(const char *p) { kept = p; }
 int forgotten;
 void forget(int x) { forgotten = x; }
 """
-LEVELS = ("-O0", "-O2")
+BUILDS = (("-O0",), ("-O2",), ("-O1", "-fsanitize=undefined"))
 SEED = b"symfleet" * 8
 
 
-def build(folder: pathlib.Path, level: str, clang: str) -> pathlib.Path:
+def build(folder: pathlib.Path, options: tuple[str, ...], clang: str) -> pathlib.Path:
     """A program of an object and a library that are instrumented, and one object that is not."""
     for name, text in (("main", MAIN), ("in", INSIDE), ("within", WITHIN), ("out", OUTSIDE)):
         (folder / f"{name}.c").write_text(text)
-    plain = [clang, "-w", level, "-c", str(folder / "out.c"), "-o", str(folder / "out.o")]
+    plain = [clang, "-w", *options, "-c", str(folder / "out.c"), "-o", str(folder / "out.o")]
     subprocess.run(plain, check=True)
-    library = ["-w", level, "-shared", "-fPIC", str(folder / "within.c")]
-    program = ["-w", level, "-g", *(str(folder / name) for name in ("main.c", "in.c", "out.o"))]
+    library = ["-w", *options, "-shared", "-fPIC", str(folder / "within.c")]
+    program = ["-w", *options, "-g", *(str(folder / name) for name in ("main.c", "in.c", "out.o"))]
     program += [f"-L{folder}", "-lwithin", f"-Wl,-rpath,{folder}"]
     for words in (
         [*library, "-o", str(folder / "libwithin.so")],
@@ -82,7 +82,7 @@ def build(folder: pathlib.Path, level: str, clang: str) -> pathlib.Path:
     return folder / "program"
 
 
-@pytest.fixture(params=LEVELS)
+@pytest.fixture(params=BUILDS, ids="".join)
 def program(
     request: pytest.FixtureRequest, llvm_versions: list[int], tmp_path: pathlib.Path
 ) -> pathlib.Path:

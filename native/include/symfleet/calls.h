@@ -75,9 +75,11 @@ struct sf_module {
 #define SF_MODULE_VERSION 2u
 
 /* Stands before each function that carries labels and can be called from other
- * object files; as long as the alignment of functions. */
+ * object files; as long as the alignment of functions. With -fsanitize=function the types of the
+ * function stand between the two. */
 #define SF_FUNCTION_MARK "symfleet/labels"
 #define SF_FUNCTION_MARK_BYTES 16
+#define SF_FUNCTION_TYPE_BYTES 8
 
 /* How the place of a call begins in sf_loss.where: the function's name follows. */
 #define SF_LOSS_CALL "call "

@@ -18,6 +18,7 @@ from typing import Final
 NOTES: Final = "symfleet_notes"
 MARK: Final = b"symfleet/labels\0"
 """What stands before an instrumented function (native/include/symfleet/calls.h)."""
+_MARK_DISTANCES: Final = (len(MARK), len(MARK) + 8)
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
@@ -183,9 +184,10 @@ def _imported_and_marked(sections: list[_Section]) -> tuple[frozenset[str], froz
             imported.add(one.name)
         elif one.section < len(sections):
             home = sections[one.section]
-            end = one.address - home.address
-            if end >= len(MARK) and bytes(home.data[end - len(MARK) : end]) == MARK:
-                marked.add(one.name)
+            for distance in _MARK_DISTANCES:
+                start = one.address - home.address - distance
+                if start >= 0 and bytes(home.data[start : start + len(MARK)]) == MARK:
+                    marked.add(one.name)
     return frozenset(imported), frozenset(marked)
 
 
