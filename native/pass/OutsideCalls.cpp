@@ -14,21 +14,62 @@ namespace {
 
 // Nothing that depends on the input comes back from these: they end, give back
 // memory or locks, set up handlers and streams, or belong to a compiler's runtime.
-constexpr StringLiteral Quiet[] = {"alarm",      "call_once",    "atexit",
-                                   "clearerr",   "closedir",     "closelog",
-                                   "endgrent",   "endpwent",     "fclose",
-                                   "fflush",     "fileno",       "flockfile",
-                                   "free",       "freeaddrinfo", "funlockfile",
-                                   "globfree",   "longjmp",      "nanosleep",
-                                   "on_exit",    "openlog",      "raise",
-                                   "regfree",    "setbuf",       "setbuffer",
-                                   "setlinebuf", "setlocale",    "setvbuf",
-                                   "signal",     "sleep",        "usleep",
-                                   "va_end",     "sched_yield",  "__stack_chk_fail",
-                                   "setjmp",     "_setjmp",      "__sigsetjmp",
-                                   "sigaction",  "sigaddset",    "sigaltstack",
-                                   "sigdelset",  "sigemptyset",  "sigfillset",
-                                   "siglongjmp", "sigprocmask",  "sigsuspend",
+constexpr StringLiteral Quiet[] = {"_Exit",
+                                   "__assert_fail",
+                                   "_exit",
+                                   "abort",
+                                   "err",
+                                   "errx",
+                                   "exit",
+                                   "quick_exit",
+                                   "verr",
+                                   "verrx",
+                                   "_ZSt9terminatev",
+                                   "alarm",
+                                   "call_once",
+                                   "atexit",
+                                   "clearerr",
+                                   "closedir",
+                                   "closelog",
+                                   "endgrent",
+                                   "endpwent",
+                                   "fclose",
+                                   "fflush",
+                                   "fileno",
+                                   "flockfile",
+                                   "free",
+                                   "freeaddrinfo",
+                                   "funlockfile",
+                                   "globfree",
+                                   "longjmp",
+                                   "nanosleep",
+                                   "on_exit",
+                                   "openlog",
+                                   "raise",
+                                   "regfree",
+                                   "setbuf",
+                                   "setbuffer",
+                                   "setlinebuf",
+                                   "setlocale",
+                                   "setvbuf",
+                                   "signal",
+                                   "sleep",
+                                   "usleep",
+                                   "va_end",
+                                   "sched_yield",
+                                   "__stack_chk_fail",
+                                   "setjmp",
+                                   "_setjmp",
+                                   "__sigsetjmp",
+                                   "sigaction",
+                                   "sigaddset",
+                                   "sigaltstack",
+                                   "sigdelset",
+                                   "sigemptyset",
+                                   "sigfillset",
+                                   "siglongjmp",
+                                   "sigprocmask",
+                                   "sigsuspend",
                                    "sigwait"};
 constexpr StringLiteral QuietPrefixes[] = {
     "__sf_", "symfleet_", "__asan_", "__ubsan_", "__sanitizer_", "__lsan_", "__cxa_", "__gxx_",
@@ -40,7 +81,7 @@ constexpr StringLiteral QuietPrefixes[] = {
     "_ZNSt8ios_base", "_ZNKSt8ios_base", "_ZNSt6locale", "_ZNKSt6locale", "_ZNSt9basic_ios",
     "_ZNKSt9basic_ios", "_ZNSt13basic_filebuf", "_ZNKSt13basic_filebuf", "_ZNSt12__basic_file",
     "_ZNKSt12__basic_file", "_ZNSt14basic_ifstream", "_ZNSt14basic_ofstream",
-    "_ZNSt13basic_fstream", "_ZSt16__throw", "_ZSt18_Rb_tree", "_ZSt28_Rb_tree", "_ZSt29_Rb_tree",
+    "_ZNSt13basic_fstream", "_ZSt18_Rb_tree", "_ZSt28_Rb_tree", "_ZSt29_Rb_tree",
     "_ZNSt8__detail15_List_node_base", "_ZNKSt8__detail20_Prime_rehash_policy", "__dynamic_cast",
     "_ZNSt28__atomic_futex", "_ZNSt13__future_base", "_ZNSt18condition_variable", "_ZNKSt5ctype",
     "_ZNSt3_V2",
@@ -85,8 +126,9 @@ bool isStandardStream(const Value *Stream, unsigned Depth) {
 
 bool isQuiet(const CallBase &Call, StringRef Name) {
   constexpr unsigned InsertersMax = 64;
-  if (Call.doesNotReturn() || isOneOf(Name, Quiet) || isOneOf(Name, Output) ||
-      (Call.use_empty() && isOneOf(Name, Printing)))
+  // UBSan hides that a function does not return.
+  if (Call.doesNotReturn() || Name.find("__throw_") != StringRef::npos || isOneOf(Name, Quiet) ||
+      isOneOf(Name, Output) || (Call.use_empty() && isOneOf(Name, Printing)))
     return true;
   if (any_of(QuietPrefixes, [&](StringRef Each) { return Name.substr(0, Each.size()) == Each; }))
     return true;
