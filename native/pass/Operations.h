@@ -69,6 +69,7 @@ private:
   Value *compare(Builder &B, unsigned Op, unsigned Bits, Value *LA, Value *LB, Value *A, Value *VB);
   Value *select(Builder &B, unsigned Bits, bool Goal, Value *LC, Value *LT, Value *LE, Value *C,
                 Value *T, Value *E);
+  Value *logical(Builder &B, unsigned Op, bool Symmetric, Value *X, Value *Y);
   Value *predicate(Builder &B, llvm::CmpInst::Predicate P, unsigned Bits, Value *LA, Value *LB,
                    Value *A, Value *VB);
 

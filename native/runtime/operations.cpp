@@ -92,6 +92,28 @@ SF_API Label __sf_select(uint32_t Packed, Label LC, Label LT, Label LE, uint64_t
   return ite(Condition, Packed & 0xff, operand(LT, T), operand(LE, E)).label;
 }
 
+// `a && b` or `a || b`: op | 0x100 when b may be evaluated first. If one of them
+// decides and does not depend on the input, nothing is left of the other one;
+// but what it guards may depend on it in another run (a length before bytes that
+// are not there yet), as is seen where each has a branch of its own.
+SF_API Label __sf_logical(uint32_t Packed, Label LA, Label LB, uint64_t A, uint64_t B,
+                          uint64_t Site) {
+  if (!(LA | LB))
+    return 0;
+  TableLock Lock;
+  if (!Lock)
+    return 0;
+  const sf_op Op = opOf(Packed);
+  Operand X = operand(LA, A), Y = operand(LB, B);
+  Operand Out = binary(Op, 1, X, Y);
+  const bool Hides = X.value == Y.value && X.value == (Op == SF_OP_OR);
+  if (Hides && X.label && !Y.label)
+    recordGoal(X, {Site, 0});
+  else if (Hides && Y.label && !X.label && (Packed & 0x100))
+    recordGoal(Y, {Site, 0});
+  return Out.label;
+}
+
 // A rotate or funnel shift, as the CPU did it for this amount.
 SF_API Label __sf_funnel(uint32_t Packed, Label LA, Label LB, Label LC, uint64_t A, uint64_t B,
                          uint64_t C) {
