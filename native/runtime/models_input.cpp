@@ -59,7 +59,7 @@ ssize_t readModel(ModelCall &Call, int Fd, void *Buffer, Operand Size, Position 
   deliver(Buffer, (uint64_t)From.offset, (uint64_t)Got, Size.value,
           isSocketInput() ? DoubtedByCopy : Undoubted);
   if (Moves)
-    advance(Fd, From, (uint64_t)Got, Size.value);
+    advance(Fd, From, (uint64_t)Got, Size.value, !Size.label);
   returnsCount(Call, From, Size, (uint64_t)Got);
   return Got;
 }
@@ -86,7 +86,7 @@ ssize_t scatterModel(ModelCall &Call, int Fd, const iovec *Parts, size_t Count, 
   if (!From)
     return Got;
   if (Moves)
-    advance(Fd, From, (uint64_t)Got, Wanted);
+    advance(Fd, From, (uint64_t)Got, Wanted, true);
   returnsCount(Call, From, constant(Wanted), (uint64_t)Got);
   return Got;
 }
@@ -168,7 +168,8 @@ off_t seekDescriptor(ModelCall &Call, int Fd, Operand Offset, int Whence) {
   Position Now;
   Now.offset = At;
   Now.fromEnd = Whence == SEEK_END || (Whence == SEEK_CUR && Before.fromEnd);
-  placeFd(Fd, At, Now.fromEnd);
+  Now.onward = Whence == SEEK_CUR && At == Before.offset ? Before.onward : 0;
+  placeFd(Fd, At, Now.fromEnd, Now.onward);
   TableLock Lock;
   Operand Told = Lock ? offsetOf(Now) : constant(0);
   noteLengthTold(Told);

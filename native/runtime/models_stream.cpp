@@ -52,9 +52,9 @@ struct Reading {
     return Now >= from.offset ? (uint64_t)(Now - from.offset) : 0;
   }
   // Got bytes arrived at Buffer.
-  void give(void *Buffer, uint64_t Got, uint64_t Wanted) const {
+  void give(void *Buffer, uint64_t Got, uint64_t Wanted, bool IsBlock = false) const {
     deliver(Buffer, (uint64_t)from.offset, Got, Wanted, doubted);
-    advance(stream, from, Got, Wanted);
+    advance(stream, from, Got, Wanted, IsBlock);
   }
 };
 
@@ -70,9 +70,9 @@ int characterModel(ModelCall &Call, const Reading &Before, int Character) {
   }
   unsigned char Byte = (unsigned char)Character;
   if (Character == EOF)
-    Before.give(&Byte, 0, 1);
+    Before.give(&Byte, 0, 1, true);
   else
-    advance(Before.stream, Before.from, 1, 1);
+    advance(Before.stream, Before.from, 1, 1, true);
   const uint64_t At = (uint64_t)Before.from.offset;
   if (Character != EOF && Before.doubted != Undoubted && genuineByte(Before.doubted, At) != Byte)
     return Character;
@@ -98,7 +98,7 @@ size_t elementsModel(ModelCall &Call, const Reading &Before, void *Buffer, Opera
   const uint64_t Rest = G.header->input_size - (uint64_t)Before.from.offset;
   const uint64_t Taken =
       Before.taken(Got == Count.value || Rest > Wanted ? Got * Size.value : Rest);
-  Before.give(Buffer, Taken, Wanted);
+  Before.give(Buffer, Taken, Wanted, !Size.label && !Count.label);
   TableLock Lock;
   if (!Lock || !Size.value)
     return Got;

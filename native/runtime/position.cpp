@@ -15,6 +15,7 @@ namespace {
 struct Descriptor {
   int64_t expected; // where it stands if nobody else moved it
   bool fromEnd;
+  int64_t onward;
 };
 constexpr unsigned DescriptorsMax = 1024;
 Descriptor Descriptors[DescriptorsMax];
@@ -27,11 +28,33 @@ struct StreamState {
   int64_t labelled; // up to where the buffer has labels
   int64_t taken;    // of a socket: bytes in the hands of the library
   int64_t reach;    // the end of the farthest read since the end flag was cleared
+  int64_t onward;
 };
 constexpr unsigned StreamsMax = 64;
 StreamState KnownPositions[StreamsMax];
 
 uint64_t sizeNow() { return G.header->input_size; }
+
+// Reads at the end say where the position would be, up to here behind it: a
+// program that goes on reading there would record without end.
+constexpr int64_t OnwardMax = 4096; // bytes
+
+// Position::onward behind a read.
+int64_t onwardAfter(Position From, uint64_t Got, uint64_t Wanted, bool IsBlock) {
+  const bool MeetsEnd = Got < Wanted && (uint64_t)From.offset + Got >= sizeNow();
+  if (!IsBlock || !MeetsEnd)
+    return 0;
+  if (!From.fromEnd)
+    return From.offset + (int64_t)Wanted;
+  const bool Far = From.onward > (int64_t)sizeNow() + OnwardMax;
+  return From.onward && !Far ? From.onward + (int64_t)Wanted : 0;
+}
+
+// Where a read begins if the input goes on there.
+uint64_t startOf(Position From) { return (uint64_t)(From.onward ? From.onward : From.offset); }
+
+// Whether the length says nothing of what is read there.
+bool movesWithEnd(Position From) { return From.fromEnd && !From.onward; }
 
 // What stands at the end without anybody knowing why moves with it.
 bool unexplained(int64_t Offset, bool Fresh) {
@@ -58,7 +81,7 @@ StreamState *enterStream(FILE *F, int64_t Offset) {
   StreamState *Free = findStream(nullptr);
   if (!Free) // as if it had never been seen
     Free = &KnownPositions[(uint64_t)F / 64 % StreamsMax];
-  *Free = {F, Offset, unexplained(Offset, true), 0, 0, 0, 0};
+  *Free = {F, Offset, unexplained(Offset, true), 0, 0, 0, 0, 0};
   if (isSocketInput())
     Free->taken = (int64_t)G.header->input_position;
   return Free;
@@ -112,9 +135,11 @@ Position positionOf(int Fd) {
   int64_t Offset = isSocketInput() ? socketOffset(Fd) : lseek(Fd, 0, SEEK_CUR);
   errno = Saved;
   if (Offset < 0 || (unsigned)Fd >= DescriptorsMax)
-    return {Offset, Offset >= 0 && unexplained(Offset, false)};
+    return {Offset, Offset >= 0 && unexplained(Offset, false), 0};
   const Descriptor &D = Descriptors[Fd];
-  return {Offset, D.expected == Offset ? D.fromEnd : unexplained(Offset, false)};
+  if (D.expected != Offset)
+    return {Offset, unexplained(Offset, false), 0};
+  return {Offset, D.fromEnd, D.onward};
 }
 
 Position positionOf(FILE *F) {
@@ -128,20 +153,21 @@ Position positionOf(FILE *F) {
   const StreamState *S = enterStream(F, Offset);
   const bool Explained = Offset >= S->expected && Offset <= S->expected + S->buffered;
   const bool AtEnd = feof_unlocked(F) && (uint64_t)Offset == sizeNow();
-  return {Offset,
-          Explained ? S->fromEnd || (AtEnd && Offset != S->expected) : unexplained(Offset, false)};
+  if (Offset == S->expected)
+    return {Offset, S->fromEnd, S->onward};
+  return {Offset, Explained ? S->fromEnd || AtEnd : unexplained(Offset, false), 0};
 }
 
-void placeFd(int Fd, int64_t Offset, bool FromEnd) {
+void placeFd(int Fd, int64_t Offset, bool FromEnd, int64_t Onward) {
   if ((unsigned)Fd < DescriptorsMax)
-    Descriptors[Fd] = {Offset, FromEnd};
+    Descriptors[Fd] = {Offset, FromEnd, Onward};
 }
 
 void placeStream(FILE *F, int64_t Offset, bool FromEnd) {
   StreamState *S = enterStream(F, Offset);
   S->expected = Offset;
   S->fromEnd = FromEnd;
-  S->buffered = S->labelled = S->reach = 0;
+  S->buffered = S->labelled = S->reach = S->onward = 0;
 }
 
 void sharePosition(int Fd, int With) {
@@ -149,20 +175,23 @@ void sharePosition(int Fd, int With) {
     Descriptors[Fd] = Descriptors[With];
 }
 
-void advance(int Fd, Position From, uint64_t Got, uint64_t Wanted) {
+void advance(int Fd, Position From, uint64_t Got, uint64_t Wanted, bool IsBlock) {
   const int64_t To = From.offset + (int64_t)Got;
   if (isSocketInput())
     G.header->input_position = (uint64_t)To;
-  placeFd(Fd, To, From.fromEnd || (Got < Wanted && (uint64_t)To >= sizeNow()));
+  placeFd(Fd, To, From.fromEnd || (Got < Wanted && (uint64_t)To >= sizeNow()),
+          onwardAfter(From, Got, Wanted, IsBlock));
 }
 
-void advance(FILE *F, Position From, uint64_t Got, uint64_t Wanted) {
-  const int64_t To = From.offset + (int64_t)Got, Reach = From.offset + (int64_t)Wanted;
+void advance(FILE *F, Position From, uint64_t Got, uint64_t Wanted, bool IsBlock) {
+  const int64_t To = From.offset + (int64_t)Got;
+  const int64_t Reach = (int64_t)(startOf(From) + Wanted);
   StreamState *S = enterStream(F, From.offset);
   S->expected = To;
   S->fromEnd = From.fromEnd || (Got < Wanted && (uint64_t)To >= sizeNow());
-  if (Reach > S->reach && !From.fromEnd)
+  if (Reach > S->reach && !movesWithEnd(From))
     S->reach = Reach;
+  S->onward = onwardAfter(From, Got, Wanted, IsBlock);
   if (isSocketInput() && !hasPushedBack(F)) {
     S->taken = To + buffered(F);
     if ((uint64_t)S->taken > G.header->input_position)
@@ -190,17 +219,16 @@ Operand inputLength() {
 
 Operand has(Position From, uint64_t Bytes) {
   Operand Length = inputLength();
-  const uint64_t End = (uint64_t)From.offset + Bytes;
-  if (From.fromEnd)
-    return constant(End <= Length.value);
-  return compare(SF_OP_ULE, 64, constant(End), Length);
+  if (movesWithEnd(From) || Bytes == 0)
+    return constant((uint64_t)From.offset + Bytes <= Length.value);
+  return compare(SF_OP_ULE, 64, constant(startOf(From) + Bytes), Length);
 }
 
 Operand countAfter(Position From, Operand Wanted) {
   Operand Length = inputLength();
-  const uint64_t At = (uint64_t)From.offset;
+  const uint64_t At = startOf(From);
   const uint64_t Rest = Length.value > At ? Length.value - At : 0;
-  if (From.fromEnd)
+  if (movesWithEnd(From))
     return constant(Rest < Wanted.value ? Rest : Wanted.value);
   Operand Left = binary(SF_OP_SUB, 64, Length, constant(At));
   if (At)
@@ -213,6 +241,10 @@ Operand offsetOf(Position At) {
   if (!At.fromEnd)
     return constant((uint64_t)At.offset);
   Operand Length = inputLength();
+  if (At.onward) {
+    const Operand There = constant((uint64_t)At.onward);
+    return ite(compare(SF_OP_ULT, 64, There, Length), 64, There, Length);
+  }
   return binary(SF_OP_ADD, 64, Length, constant((uint64_t)At.offset - Length.value));
 }
 

@@ -5,7 +5,10 @@
 // the length of the input, which is a value like any other (SF_OP_LENGTH). A
 // position is either a number that the program has chosen or counted, or it
 // moves with the end; the two look alike when a read stops exactly at the end,
-// so what was done last is remembered for each descriptor and stream. Whoever
+// so what was done last is remembered for each descriptor and stream. After a
+// read that met the end it is the smaller one of the end and the place where a
+// longer input would have left it, so that a loop that reads until nothing comes
+// can be told to turn once more. Whoever
 // else moved it is noticed by the place where it stands, and what cannot be told
 // apart then counts as moving with the end, which claims nothing.
 #ifndef SYMFLEET_RUNTIME_POSITION_H
@@ -21,6 +24,9 @@ namespace sf {
 struct Position {
   int64_t offset = -1;  // negative: not in the input
   bool fromEnd = false; // another length would move it
+  // At the end, behind a read that wanted more: where it would stand if the input
+  // went on. 0: that cannot be told.
+  int64_t onward = 0;
   explicit operator bool() const { return offset >= 0; }
 };
 
@@ -31,16 +37,17 @@ void forgetPosition(FILE *Stream);
 Position positionOf(int Fd);
 Position positionOf(FILE *Stream);
 
-// A read of Wanted bytes at From gave Got; the position went on.
-void advance(int Fd, Position From, uint64_t Got, uint64_t Wanted);
-void advance(FILE *Stream, Position From, uint64_t Got, uint64_t Wanted);
+// A read of Wanted bytes at From gave Got; the position went on. IsBlock: it would
+// have taken all of them, whatever they are, from an input that had them.
+void advance(int Fd, Position From, uint64_t Got, uint64_t Wanted, bool IsBlock);
+void advance(FILE *Stream, Position From, uint64_t Got, uint64_t Wanted, bool IsBlock);
 
 // Positions in a socket are counted by what the models see, unless the kernel
 // knows them.
 bool areSocketPositionsExact();
 
 // It was put somewhere.
-void placeFd(int Fd, int64_t Offset, bool FromEnd);
+void placeFd(int Fd, int64_t Offset, bool FromEnd, int64_t Onward = 0);
 void placeStream(FILE *Stream, int64_t Offset, bool FromEnd);
 
 // A descriptor shares the position of another one.

@@ -60,7 +60,9 @@ static void function_pointer(const uint8_t *d, size_t n) {
   if (f(d[0]) == 99 * 3)
     hit();
 }
-static NOINLINE unsigned collatz(unsigned x) { return x == 1 ? 0 : 1 + collatz(x & 1 ? 3 * x + 1 : x / 2); }
+static NOINLINE unsigned collatz(unsigned x) {
+  return x == 1 ? 0 : 1 + collatz(x & 1 ? 3 * x + 1 : x / 2);
+}
 static void recursion(const uint8_t *d, size_t n) {
   (void)n;
   if (d[0] > 1 && d[0] < 32 && collatz(d[0]) == 17)
@@ -252,8 +254,8 @@ static void with_stdio(const uint8_t *d, size_t n) {
   int c = fgetc(f);
   ungetc(c, f);
   fseek(f, 2, SEEK_SET);
-  if (c == 's' && getc(f) == 't' && ftell(f) == 3 && fgets(line, sizeof line, f) && line[2] == 'd' &&
-      line[3] == '\n')
+  if (c == 's' && getc(f) == 't' && ftell(f) == 3 && fgets(line, sizeof line, f) &&
+      line[2] == 'd' && line[3] == '\n')
     hit();
   fclose(f);
 }
@@ -277,6 +279,25 @@ static void two_opens(const uint8_t *d, size_t n) {
   fclose(f);
   fclose(g);
 }
+/* How often the loop turns is up to the length. */
+static void read_to_the_end(const uint8_t *d, size_t n) {
+  (void)d, (void)n;
+  char part[16];
+  size_t size = 0;
+  ssize_t got;
+  int f = open(path, O_RDONLY);
+  while ((got = read(f, part, sizeof part)) > 0)
+    size += (size_t)got;
+  close(f);
+  if (size == 57)
+    hit();
+}
+/* One condition of a length and of bytes that the first input has not. */
+static void bytes_behind_the_end(const uint8_t *d, size_t n) {
+  uint32_t word = u32(d + 20);
+  if (n >= 24 && word == 0x676e6f6c)
+    hit();
+}
 static NOINLINE int sum_of(int count, ...) {
   va_list v;
   va_start(v, count);
@@ -293,21 +314,44 @@ static void variadic(const uint8_t *d, size_t n) {
 }
 
 static const struct test_case cases[] = {
-    {"struct_by_value", struct_by_value}, {"struct_returned", struct_returned},
-    {"many_arguments", many_arguments}, {"callback", callback},
-    {"function_pointer", function_pointer}, {"recursion", recursion}, {"globals", globals},
-    {"heap_realloc", heap_realloc}, {"memory_move", memory_move},
-    {"memory_compare", memory_compare}, {"memory_ordering", memory_ordering},
-    {"memory_search", memory_search}, {"memory_needle", memory_needle},
-    {"string_length", string_length}, {"string_compare", string_compare},
-    {"string_prefix", string_prefix}, {"string_case", string_case}, {"string_find", string_find},
-    {"string_needle", string_needle}, {"string_copy", string_copy}, {"string_span", string_span},
-    {"parse_int", parse_int}, {"parse_hex", parse_hex}, {"character_class", character_class},
-    {"character_case", character_case}, {"network_order", network_order}, {"threads", threads},
-    {"atomics", atomics}, {"symbolic_index_write", symbolic_index_write},
-    {"with_read", with_read}, {"with_pread", with_pread}, {"with_mmap", with_mmap},
-    {"with_stdio", with_stdio}, {"with_getline", with_getline}, {"two_opens", two_opens},
+    {"struct_by_value", struct_by_value},
+    {"struct_returned", struct_returned},
+    {"many_arguments", many_arguments},
+    {"callback", callback},
+    {"function_pointer", function_pointer},
+    {"recursion", recursion},
+    {"globals", globals},
+    {"heap_realloc", heap_realloc},
+    {"memory_move", memory_move},
+    {"memory_compare", memory_compare},
+    {"memory_ordering", memory_ordering},
+    {"memory_search", memory_search},
+    {"memory_needle", memory_needle},
+    {"string_length", string_length},
+    {"string_compare", string_compare},
+    {"string_prefix", string_prefix},
+    {"string_case", string_case},
+    {"string_find", string_find},
+    {"string_needle", string_needle},
+    {"string_copy", string_copy},
+    {"string_span", string_span},
+    {"parse_int", parse_int},
+    {"parse_hex", parse_hex},
+    {"character_class", character_class},
+    {"character_case", character_case},
+    {"network_order", network_order},
+    {"threads", threads},
+    {"atomics", atomics},
+    {"symbolic_index_write", symbolic_index_write},
+    {"with_read", with_read},
+    {"with_pread", with_pread},
+    {"with_mmap", with_mmap},
+    {"with_stdio", with_stdio},
+    {"with_getline", with_getline},
+    {"two_opens", two_opens},
     {"variadic", variadic},
+    {"read_to_the_end", read_to_the_end},
+    {"bytes_behind_the_end", bytes_behind_the_end},
 };
 
 int main(int argc, char **argv) {
