@@ -13,6 +13,7 @@ bool Lanes::prepare(std::span<const uint32_t> labels, std::span<const uint32_t> 
   target = labels.front();
   varyingBytes.assign(varying.begin(), varying.end());
   cone.clear();
+  texts = 0;
   stack.assign(labels.begin(), labels.end());
   ++generation;
   while (!stack.empty()) {
@@ -28,6 +29,7 @@ bool Lanes::prepare(std::span<const uint32_t> labels, std::span<const uint32_t> 
     const sf_row &row = trace.rows[top];
     if (row.op == SF_OP_INPUT)
       continue;
+    texts += isPrinted(row.op);
     stack.push_back(row.a);
     if (isBinary(row.op) || row.op == SF_OP_CONCAT || isTernary(row.op))
       stack.push_back(row.b);

@@ -31,8 +31,9 @@ public:
   }
   /// The same for several labels, which `compute` evaluates together.
   bool prepare(std::span<const uint32_t> labels, std::span<const uint32_t> varying, size_t rowsMax);
-  /// Rows that one `run` computes.
-  size_t cost() const { return cone.size(); }
+  /// Rows that one `run` computes. The text of a number counts for what it takes to
+  /// make it: a budget of rows is to stand for about the same time.
+  size_t cost() const { return cone.size() + TextRows * texts; }
   /// Evaluate with `values[i]` for the i-th varying byte: where has the label
   /// the wanted value?
   Mask run(std::span<const Bytes> values, uint64_t wanted);
@@ -47,6 +48,8 @@ public:
   }
 
 private:
+  static constexpr size_t TextRows = 64;
+
   struct Step {
     uint32_t row;
     int32_t a, b, c, d; // column of an operand, or -1: a value that is the same everywhere
@@ -61,6 +64,7 @@ private:
   uint32_t target = 0;
   std::vector<uint32_t> varyingBytes;
   std::vector<uint32_t> cone;
+  size_t texts = 0; // printed rows in the cone
   std::vector<uint32_t> stack;
   std::vector<uint32_t> stamps;
   std::vector<int32_t> columnOf;

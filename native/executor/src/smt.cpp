@@ -1,4 +1,5 @@
 #include "smt.h"
+#include "printed_terms.h"
 #include "semantics.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ Context makeContext() {
 
 class Translation {
 public:
-  Translation(Z3_context target, const Trace &recorded) : z3(target), trace(recorded) {}
+  Translation(Z3_context target, const Trace &recorded)
+      : z3(target), trace(recorded), printed(target) {}
 
   /// Translate all rows below the labels. Answers false when there are more
   /// than `rowsMax` of them.
@@ -36,6 +38,8 @@ public:
     return Z3_mk_eq(z3, terms.at(condition.label),
                     number(condition.value, trace.width(condition.label)));
   }
+  /// What holds for the terms themselves.
+  const std::vector<Z3_ast> &definitions() const { return printed.definitions(); }
   Assignment assignmentFrom(Z3_model model);
 
 private:
@@ -65,6 +69,7 @@ private:
 
   Z3_context z3;
   const Trace &trace;
+  PrintedTerms printed;
   std::unordered_map<uint32_t, Z3_ast> terms;
   std::unordered_map<uint32_t, Z3_ast> bytes;
 };
@@ -139,8 +144,7 @@ Z3_ast Translation::row(const sf_row &row) {
     return x;
   case SF_OP_PRINTED:
   case SF_OP_PRINTED_SIZE:
-    // Anything: what is refuted so is refuted, what is not was no answer.
-    return Z3_mk_fresh_const(z3, "text", Z3_mk_bv_sort(z3, 8));
+    return printed.term(row, x, trace.width(row.a));
   }
   __builtin_unreachable(); // Trace lets no other op through
 }
@@ -358,6 +362,8 @@ Answer Smt::solve(const Query &query, Workbench &bench) {
   Z3_solver solver = makeSolver(z3, bench.limits, part);
   for (const Condition &condition : conditions)
     Z3_solver_assert(z3, solver, translation.assertion(condition));
+  for (Z3_ast definition : translation.definitions())
+    Z3_solver_assert(z3, solver, definition);
   Z3_lbool result = Z3_solver_check(z3, solver);
   Answer answer;
   if (result == Z3_L_FALSE) {

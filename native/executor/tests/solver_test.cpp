@@ -7,6 +7,8 @@
 #include "scan.h"
 #include "smt.h"
 
+#include "symfleet/printed_number.h"
+
 #include <cstring>
 
 using namespace sf;
@@ -79,6 +81,61 @@ TEST_CASE(z3SolvesWhatTheOthersCannot) {
   CHECK(isSat(solveWith<Smt>(program, goal, {{small, 1}})));
   uint32_t tiny = program.row(SF_OP_ULT, 1, 32, x, 0, 1000);
   CHECK_EQUAL(int(solveWith<Smt>(program, goal, {{tiny, 1}})), int(Verdict::Unsat));
+}
+
+TEST_CASE(z3KnowsEachCharacterOfAPrintedNumber) {
+  const uint32_t forms[] = {
+      10,
+      10 | SF_PRINT_SIGNED,
+      16 | SF_PRINT_ALTERNATE | SF_PRINT_UPPER,
+      8 | SF_PRINT_ALTERNATE,
+      10 | SF_PRINT_SIGNED | SF_PRINT_LEFT | SF_PRINT_PLUS | 6u << SF_PRINT_WIDTH_SHIFT,
+      10 | SF_PRINT_ZERO | SF_PRINT_SIGNED | 5u << SF_PRINT_WIDTH_SHIFT,
+      16 | SF_PRINT_SIGNED | 1u << SF_PRINT_PRECISION_SHIFT,
+  };
+  const uint64_t suffix = ';' | uint64_t(1) << 56;
+  Random random(23);
+  for (uint32_t form : forms)
+    for (unsigned round = 0; round < 12; ++round) {
+      const bool isSize = round % 3 == 0;
+      const unsigned index = unsigned(random.below(7));
+      auto valueOf = [&](uint64_t x) {
+        return isSize ? sf_printed_number(x, 8, form, suffix).size
+                      : sf_printed_number_at(x, 8, form, suffix, index);
+      };
+      const uint64_t any = valueOf(random.below(256));
+      const uint64_t wanted = round % 2 ? any : any ^ random.below(4);
+      bool exists = false;
+      for (uint64_t x = 0; x < 256; ++x)
+        exists |= valueOf(x) == wanted;
+      Program program({7});
+      program.table.rows.push_back({uint8_t(isSize ? SF_OP_PRINTED_SIZE : SF_OP_PRINTED), 8,
+                                    uint16_t(isSize ? 0 : index), program.read(8, 0), 0, form,
+                                    suffix});
+      const uint32_t text = uint32_t(program.table.rows.size() - 1);
+      CHECK_EQUAL_ABOUT(int(solveWith<Smt>(program, program.equal(text, wanted))),
+                        int(exists ? Verdict::Sat : Verdict::Unsat),
+                        std::to_string(form) + " " + std::to_string(wanted));
+    }
+}
+
+TEST_CASE(z3SolvesTwoTextsOfOneNumber) {
+  Program program(std::vector<uint8_t>(8));
+  const uint32_t x = program.read(64, 0);
+  const char decimal[] = "5000000000", hexadecimal[] = "12A05F200";
+  std::vector<Condition> path;
+  auto print = [&](uint32_t form, uint8_t op, unsigned index, uint64_t wanted) {
+    program.table.rows.push_back({op, 8, uint16_t(index), x, 0, form, 0});
+    path.push_back({uint32_t(program.table.rows.size() - 1), wanted});
+  };
+  print(10 | SF_PRINT_SIGNED, SF_OP_PRINTED_SIZE, 0, 10);
+  for (unsigned i = 0; i < 7; ++i)
+    print(10 | SF_PRINT_SIGNED, SF_OP_PRINTED, i, uint8_t(decimal[i]));
+  for (unsigned i = 0; i < 9; ++i)
+    print(16 | SF_PRINT_UPPER, SF_OP_PRINTED, i, uint8_t(hexadecimal[i]));
+  CHECK(isSat(solveWith<Smt>(program, program.equal(x, 5000000000), path)));
+  CHECK_EQUAL(int(solveWith<Smt>(program, program.equal(x, 5000000001), path)),
+              int(Verdict::Unsat));
 }
 
 TEST_CASE(z3StopsAtItsCountedLimitAtTheSamePlace) {
