@@ -60,3 +60,20 @@ def test_reaches_the_condition(
         if count > INPUTS_MAX:
             break
     pytest.fail(f"no input among {count} reaches the condition: {found.why()}")
+
+
+def test_a_longer_number_is_also_written_before_what_follows_it(
+    native: pathlib.Path, instrumented: Compile, tmp_path: pathlib.Path
+) -> None:
+    source = tmp_path / "number.c"
+    source.write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\n"
+        "int main(void) { char d[64] = {0}, *end; fread(d, 1, 63, stdin);\n"
+        "  unsigned long a = strtoul(d, &end, 10), b = strtoul(end, &end, 10);\n"
+        "  return a == 4096 && b == 80 && *end == 10; }\n"
+    )
+    program = instrumented(source, "-O0")
+    executor = native / "bin" / "symfleet-exec"
+    found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
+    produced, _ = next(found.batches(b"1 2\n"))
+    assert b"4096 2\n" in {child.input for child in produced}

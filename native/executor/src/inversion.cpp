@@ -432,9 +432,11 @@ Answer Inversion::solve(const Query &query, Workbench &bench) {
   return {};
 }
 
-std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, const Trace &trace) {
+namespace {
+
+/// Call `visit` with each written number, and its value, that may meet the goal.
+template <typename F> void forEachNumber(const Condition &goal, const Trace &trace, F &&visit) {
   constexpr unsigned WaysMax = 4;
-  std::vector<std::vector<uint8_t>> inputs;
   for (unsigned number = 0; number < WaysMax; ++number) {
     std::vector<Condition> numbers;
     Descent descent(trace, number);
@@ -444,10 +446,32 @@ std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, con
     if (descent.exhausted())
       break;
     for (const Condition &each : numbers)
-      if (auto input = withNumber(trace, trace.rows[each.label], each.value))
-        inputs.push_back(std::move(*input));
+      visit(trace.rows[each.label], each.value);
   }
+}
+
+} // namespace
+
+std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, const Trace &trace) {
+  std::vector<std::vector<uint8_t>> inputs;
+  forEachNumber(goal, trace, [&](const sf_row &row, uint64_t value) {
+    if (auto input = withNumber(trace, row, value))
+      inputs.push_back(std::move(*input));
+  });
   return inputs;
+}
+
+std::vector<uint8_t> withRoomForNumber(const Condition &goal, const Trace &trace) {
+  std::vector<uint8_t> longer;
+  forEachNumber(goal, trace, [&](const sf_row &row, uint64_t value) {
+    // Another end of the number would be a longer text each time.
+    if (!longer.empty() || row.aux >> 8 != SF_NUMBER_VALUE)
+      return;
+    auto input = withNumber(trace, row, value);
+    if (input && input->size() > trace.length)
+      longer = std::move(*input);
+  });
+  return longer;
 }
 
 } // namespace sf

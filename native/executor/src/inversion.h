@@ -33,4 +33,8 @@ std::vector<bool> freeCharacters(const Trace &trace, const sf_row &row);
 /// may meet the goal: what follows moves, so no expression can tell whether it does.
 std::vector<std::vector<uint8_t>> withNumbersReplaced(const Condition &goal, const Trace &trace);
 
+/// The first of them that has a larger value written before what follows the number,
+/// where a solution in place would be written over it; empty if there is none.
+std::vector<uint8_t> withRoomForNumber(const Condition &goal, const Trace &trace);
+
 } // namespace sf

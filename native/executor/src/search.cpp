@@ -128,8 +128,18 @@ void Search::attempt(const sf_event &event) {
   if (!solution.assignment)
     return;
   submit(apply(*solution.assignment), solution.how, event);
+  if (solution.verdict == Verdict::Sat)
+    submitRoomFor(query, event);
   if (solution.verdict == Verdict::Sat && event.aux == SF_AUX_END)
     grow(query, *solution.assignment, event);
+}
+
+/// A number with more digits was written over what stands behind it, which the path
+/// has not come to yet. Have that in its place behind the number, too.
+void Search::submitRoomFor(const Query &query, const sf_event &event) {
+  std::vector<uint8_t> bytes = withRoomForNumber(query.goal, trace);
+  if (!bytes.empty() && bytes.size() <= limits.inputBytes)
+    submit(std::move(bytes), "optimistic", event);
 }
 
 /// The length that an assignment wants; the input's own if it says nothing of it.
