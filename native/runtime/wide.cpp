@@ -159,6 +159,25 @@ void divideByBits(const Wide &A, const Wide &By, Wide &Quotient, Wide &Remainder
   R.give(Remainder);
 }
 
+// Of two words by a constant of two: half of the dividend by the constant's upper 64
+// bits gives the quotient, or one more (H. Warren, "Hacker's Delight", 9-5).
+void divideTwoWords(const Wide &A, const Wide &By, Wide &Quotient, Wide &Remainder) {
+  const unsigned Above = (unsigned)__builtin_clzll(By.words[1].value);
+  const Wide Half = wideShift(SF_OP_LSHR, A, constant(1));
+  const Wide Top = wideShift(SF_OP_SHL, By, constant(Above));
+  Operand Guess = divideDouble(SF_OP_UDIVW, 64, Half.words[1], Half.words[0], Top.words[1]);
+  Guess = binary(SF_OP_LSHR, 64, Guess, constant(63 - Above));
+  Operand Some = compare(SF_OP_NE, 64, Guess, constant(0));
+  Guess = binary(SF_OP_SUB, 64, Guess, zext(Some, 1, 64));
+  Wide Lower = wideConstant(0, 2);
+  Lower.words[0] = Guess;
+  const Wide Rest = wideSubtract(A, wideMultiply(Lower, By));
+  const Operand Fits = logicalNot(wideLess(Rest, By, false));
+  Quotient = wideConstant(0, 2);
+  Quotient.words[0] = binary(SF_OP_ADD, 64, Guess, zext(Fits, 1, 64));
+  Remainder = wideChoose(Fits, wideSubtract(Rest, By), Rest);
+}
+
 } // namespace
 
 Wide wideConstant(uint64_t Value, unsigned Count) {
@@ -250,7 +269,10 @@ void wideDivide(const Wide &A, Wide By, Place At, Wide &Quotient, Wide &Remainde
   }
   concretise(By.words[0], At);
   By.words[0].label = 0;
-  divideByBits(A, By, Quotient, Remainder);
+  if (A.count == 2)
+    divideTwoWords(A, By, Quotient, Remainder);
+  else
+    divideByBits(A, By, Quotient, Remainder);
 }
 
 Operand wideEqual(const Wide &A, const Wide &B) {

@@ -1,7 +1,18 @@
 #include "evaluator.h"
 #include "semantics.h"
 
+#include <algorithm>
+
 namespace sf {
+
+Assignment merged(const Assignment &base, const Assignment &changes) {
+  Assignment all = changes;
+  for (const ByteChange &change : base)
+    if (!std::ranges::binary_search(changes, change.offset, {}, &ByteChange::offset))
+      all.push_back(change);
+  std::ranges::sort(all, {}, &ByteChange::offset);
+  return all;
+}
 
 Evaluator::Evaluator(const Trace &recorded)
     : trace(recorded), input(recorded.input), values(recorded.rows.size()),

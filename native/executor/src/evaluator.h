@@ -17,6 +17,9 @@ struct ByteChange {
 };
 using Assignment = std::vector<ByteChange>;
 
+/// `changes`, and what `base` says of all other bytes.
+Assignment merged(const Assignment &base, const Assignment &changes);
+
 /// `label` has `value`: a path constraint, or a goal that is wanted.
 struct Condition {
   uint32_t label;

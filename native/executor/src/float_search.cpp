@@ -189,16 +189,6 @@ private:
   double least = -1; // distance of `best`
 };
 
-Assignment merged(const Assignment &base, const Assignment &changes) {
-  Assignment all = changes;
-  for (const ByteChange &change : base) {
-    auto at = std::ranges::lower_bound(all, change.offset, {}, &ByteChange::offset);
-    if (at == all.end() || at->offset != change.offset)
-      all.insert(at, change);
-  }
-  return all;
-}
-
 /// Sum of the distances; keeps the nearest assignment.
 double Searching::measure(const Assignment &assignment) {
   if (budget > 0)

@@ -17,7 +17,8 @@ public:
   /// Starts at the recorded input, or at what `changed` assumes.
   Descent(const Trace &recorded, unsigned number, Evaluator *changed = nullptr,
           Assignment pinned = {})
-      : trace(recorded), choices(number), from(changed), bytes(std::move(pinned)) {}
+      : trace(recorded), choices(number), from(changed), bytes(std::move(pinned)),
+        settled(bytes.size(), 0xff) {}
 
   /// Answers false when this way is barred.
   bool run(const Condition &goal);
@@ -47,11 +48,12 @@ private:
   bool pushComparison(const sf_row &row, uint32_t side, uint64_t other, bool otherIsLeft,
                       uint64_t wanted);
   bool pushTable(const sf_row &row, uint64_t wanted);
+  bool pushDivision(const sf_row &row, uint64_t wanted);
   bool pushNumber(uint32_t label, uint64_t wanted);
   bool pushCharacter(uint32_t label, uint64_t wanted);
   bool pushPrinted();
-  bool setByte(ByteChange change);
-  bool setInput(const sf_row &row, uint64_t wanted);
+  bool setByte(ByteChange change, uint8_t bits = 0xff);
+  bool setInput(const sf_row &row, uint64_t wanted, uint64_t bits = ~uint64_t(0));
   bool want(uint32_t label, uint64_t value) {
     if (value > lowBits(trace.width(label)))
       return false;
@@ -72,6 +74,7 @@ private:
   /// Characters wanted of printed numbers, by the first row seen of each text.
   std::map<uint32_t, std::map<unsigned, uint8_t>> printed;
   Assignment bytes;
+  std::vector<uint8_t> settled; // which bits of each of them
 };
 
 bool Descent::run(const Condition &goal) {
@@ -124,6 +127,9 @@ bool Descent::push(const Condition &wanted) {
     return (uint64_t(asSigned(low, row.aux)) & mask) == value && want(row.a, low);
   }
   case SF_OP_EXTRACT:
+    // Other bits of a byte may be wanted from elsewhere.
+    if (trace.rows[row.a].op == SF_OP_INPUT)
+      return setInput(trace.rows[row.a], value << row.aux, mask << row.aux);
     return want(row.a, (now(row.a) & ~(mask << row.aux)) | value << row.aux);
   case SF_OP_CONCAT:
     return want(row.b, value & lowBits(row.aux)) && want(row.a, value >> row.aux);
@@ -149,6 +155,9 @@ bool Descent::push(const Condition &wanted) {
   case SF_OP_TABLE:
   case SF_OP_ARRAY:
     return pushTable(row, value);
+  case SF_OP_UDIVW:
+  case SF_OP_UREMW:
+    return pushDivision(row, value);
   case SF_OP_NUMBER:
     return pushNumber(wanted.label, value);
   case SF_OP_PRINTED:
@@ -246,6 +255,18 @@ bool Descent::pushText(const sf_row &row, const FourValues &values, Number wante
   return true;
 }
 
+/// Let the dividend of two words change: the other one of quotient and remainder stays.
+bool Descent::pushDivision(const sf_row &row, uint64_t wanted) {
+  using Double = unsigned __int128;
+  const Double by = now(row.c), whole = Double(now(row.a)) << row.bits | now(row.b);
+  if (by == 0 || (row.op == SF_OP_UREMW && wanted >= by))
+    return false;
+  const Double changed =
+      row.op == SF_OP_UDIVW ? wanted * by + whole % by : whole / by * by + wanted;
+  return want(row.a, uint64_t(changed >> row.bits) & lowBits(row.bits)) &&
+         want(row.b, uint64_t(changed) & lowBits(row.bits));
+}
+
 bool Descent::pushNumber(uint32_t label, uint64_t wanted) {
   if (numbers) {
     numbers->push_back({label, wanted});
@@ -277,18 +298,29 @@ bool Descent::pushPrinted() {
   return number && want(row.a, *number);
 }
 
-bool Descent::setByte(ByteChange change) {
+bool Descent::setByte(ByteChange change, uint8_t bits) {
   auto at = std::ranges::lower_bound(bytes, change.offset, {}, &ByteChange::offset);
-  if (at != bytes.end() && at->offset == change.offset)
-    return at->value == change.value;
-  bytes.insert(at, change);
+  const auto index = at - bytes.begin();
+  if (at == bytes.end() || at->offset != change.offset) {
+    bytes.insert(at, change);
+    settled.insert(settled.begin() + index, bits);
+    return true;
+  }
+  if ((at->value ^ change.value) & settled[size_t(index)] & bits)
+    return false;
+  at->value = uint8_t((at->value & ~bits) | (change.value & bits));
+  settled[size_t(index)] |= bits;
   return true;
 }
 
-bool Descent::setInput(const sf_row &row, uint64_t wanted) {
+/// Give the input those bits of a value; the others stay.
+bool Descent::setInput(const sf_row &row, uint64_t wanted, uint64_t bits) {
+  const uint64_t present = now(uint32_t(&row - trace.rows.data()));
+  wanted = (present & ~bits) | (wanted & bits);
   for (unsigned i = 0; i < row.bits / 8u; ++i)
-    if (!setByte({uint32_t(row.k + i), uint8_t(wanted >> (8 * i))}))
-      return false;
+    if (uint8_t part = uint8_t(bits >> (8 * i)))
+      if (!setByte({uint32_t(row.k + i), uint8_t(wanted >> (8 * i))}, part))
+        return false;
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include "distance_search.h"
 #include "float_search.h"
 #include "inversion.h"
+#include "inversion_in_turn.h"
 #include "linear.h"
 #include "meet.h"
 #include "scan.h"
@@ -12,6 +13,7 @@ namespace sf {
 Ladder::Ladder() {
   steps.push_back(std::make_unique<Inversion>());
   steps.push_back(std::make_unique<Scan>());
+  steps.push_back(std::make_unique<InversionInTurn>());
   steps.push_back(std::make_unique<FloatSearch>());
   steps.push_back(std::make_unique<Linear>());
   // Most of what reaches Z3 takes a small part of its budget; what does not is

@@ -18,11 +18,10 @@ struct Solution {
   const char *how = nullptr; ///< which step made it
 };
 
-/// Runs a query down the steps: inversion, scan, search among floating-point
-/// numbers, linear equations, Z3 for a moment, meeting in the middle, search by
-/// distance, Z3. When none meets goal and
-/// slice together, the optimistic step tries the goal alone: path conditions
-/// are often stricter than the program (loop counts, values made concrete).
+/// Runs a query down the steps: inversion, scan, inversion of parts in turn, search
+/// among floating-point numbers, linear equations, Z3 for a moment, meeting in the middle, search
+/// by distance, Z3. When none meets goal and slice together, the optimistic step tries the goal
+/// alone: path conditions are often stricter than the program (loop counts, values made concrete).
 class Ladder {
 public:
   Ladder();
@@ -36,7 +35,7 @@ public:
   std::optional<Assignment> widen(const Query &query, uint64_t goalSite, Workbench &bench);
 
 private:
-  static constexpr size_t CheapSteps = 4; // up to the brief Z3
+  static constexpr size_t CheapSteps = 5; // up to the brief Z3
   void tryGoalAlone(const Query &query, Workbench &bench, Solution &solution);
 
   std::vector<std::unique_ptr<Step>> steps;

@@ -1,6 +1,7 @@
 // What each step solves, and what it refuses to claim.
 #include "check.h"
 #include "inversion.h"
+#include "inversion_in_turn.h"
 #include "ladder.h"
 #include "program.h"
 #include "random_table.h"
@@ -135,6 +136,51 @@ TEST_CASE(z3SolvesTwoTextsOfOneNumber) {
     print(16 | SF_PRINT_UPPER, SF_OP_PRINTED, i, uint8_t(hexadecimal[i]));
   CHECK(isSat(solveWith<Smt>(program, program.equal(x, 5000000000), path)));
   CHECK_EQUAL(int(solveWith<Smt>(program, program.equal(x, 5000000001), path)),
+              int(Verdict::Unsat));
+}
+
+namespace {
+
+/// A division of the 128 bits of the input by a constant of 64.
+struct Division {
+  Division() : program(std::vector<uint8_t>(16, 0x41)) {
+    uint32_t high = program.row(SF_OP_LSHR, 64, 0, program.read(64, 8), 0, 20);
+    uint32_t low = program.read(64, 0), by = program.row(SF_OP_CONST, 64, 0, 0, 0, Divisor);
+    for (uint8_t op : {SF_OP_UDIVW, SF_OP_UREMW}) {
+      program.table.rows.push_back({op, 64, 0, high, low, by, 0});
+      (op == SF_OP_UDIVW ? quotient : remainder) = uint32_t(program.table.rows.size() - 1);
+    }
+  }
+  uint32_t both(uint64_t wantedQuotient, uint64_t wantedRemainder) {
+    uint32_t first = program.equal(quotient, wantedQuotient);
+    return program.row(SF_OP_AND, 1, 0, first, program.equal(remainder, wantedRemainder));
+  }
+
+  static constexpr uint64_t Divisor = 0xc000000000000123;
+  Program program;
+  uint32_t quotient = 0, remainder = 0;
+};
+
+} // namespace
+
+TEST_CASE(inversionUndoesDivisionsOfTwoWords) {
+  Division division;
+  Program &program = division.program;
+  CHECK(isSat(solveWith<Inversion>(program, program.equal(division.quotient, 77))));
+  CHECK(isSat(solveWith<Inversion>(program, program.equal(division.remainder, 77))));
+  CHECK(!isSat(solveWith<Inversion>(program, program.equal(division.remainder, ~uint64_t(0)))));
+}
+
+TEST_CASE(partsThatShareBytesAreInvertedInTurn) {
+  Division division;
+  CHECK(isSat(solveWith<InversionInTurn>(division.program, division.both(77, 1234567))));
+  CHECK(!isSat(solveWith<InversionInTurn>(division.program, division.both(77, ~uint64_t(0)))));
+}
+
+TEST_CASE(z3PutsDivisionsByAConstantTogetherAgain) {
+  Division division;
+  CHECK(isSat(solveWith<Smt>(division.program, division.both(77, 1234567))));
+  CHECK_EQUAL(int(solveWith<Smt>(division.program, division.both(77, Division::Divisor))),
               int(Verdict::Unsat));
 }
 

@@ -123,12 +123,24 @@ static void dense_switch(const uint8_t *d, size_t n) {
   (void)n;
   int r = 0;
   switch (d[0]) {
-  case 0: r = 5; break;
-  case 1: r = 9; break;
-  case 2: r = 14; break;
-  case 3: r = 3; break;
-  case 4: r = 88; break;
-  case 5: r = 1; break;
+  case 0:
+    r = 5;
+    break;
+  case 1:
+    r = 9;
+    break;
+  case 2:
+    r = 14;
+    break;
+  case 3:
+    r = 3;
+    break;
+  case 4:
+    r = 88;
+    break;
+  case 5:
+    r = 1;
+    break;
   }
   if (r == 88)
     hit();
@@ -136,10 +148,17 @@ static void dense_switch(const uint8_t *d, size_t n) {
 static void sparse_switch(const uint8_t *d, size_t n) {
   (void)n;
   switch (u32(d)) {
-  case 12: puts("12"); break;
-  case 7777777: hit(); break;
-  case 0xffff0000: puts("x"); break;
-  default: break;
+  case 12:
+    puts("12");
+    break;
+  case 7777777:
+    hit();
+    break;
+  case 0xffff0000:
+    puts("x");
+    break;
+  default:
+    break;
   }
 }
 static const uint8_t powers[256] = {[17] = 3, [99] = 200, [140] = 17};
@@ -179,6 +198,14 @@ static void wide_integer(const uint8_t *d, size_t n) {
   (void)n;
   unsigned __int128 x = (unsigned __int128)u64(d) << 64 | u64(d + 8);
   if (x == ((unsigned __int128)0x1111222233334444u << 64 | 0x5555666677778888u))
+    hit();
+}
+/* By more than a word, with both of what it gives in one condition. */
+static void wide_divide(const uint8_t *d, size_t n) {
+  (void)n;
+  unsigned __int128 x = (unsigned __int128)u64(d + 8) << 64 | u64(d);
+  unsigned __int128 by = (unsigned __int128)10000000000000u * 1000000000000u;
+  if (x / by == 1 && x % by == 321)
     hit();
 }
 static void loop_counter(const uint8_t *d, size_t n) {
@@ -238,19 +265,40 @@ c:
 }
 
 static const struct test_case cases[] = {
-    {"add_sub", add_sub}, {"multiply", multiply}, {"xor_chain", xor_chain},
-    {"signed_compare", signed_compare}, {"unsigned_compare", unsigned_compare},
-    {"divide", divide}, {"divide_by_zero_goal", divide_by_zero_goal},
-    {"shift_by_input", shift_by_input}, {"arithmetic_shift", arithmetic_shift},
-    {"minimum_maximum", minimum_maximum}, {"absolute", absolute}, {"rotate", rotate},
-    {"rotate_by_input", rotate_by_input}, {"rotate64", rotate64}, {"byte_swap", byte_swap},
-    {"big_endian_bytes", big_endian_bytes}, {"add_overflow", add_overflow},
-    {"multiply_overflow", multiply_overflow}, {"population", population},
-    {"leading_zeros", leading_zeros}, {"trailing_zeros", trailing_zeros},
-    {"dense_switch", dense_switch}, {"sparse_switch", sparse_switch}, {"table_read", table_read},
-    {"table_read_with_offset", table_read_with_offset}, {"crc_of_one", crc_of_one},
-    {"bit_fields", bit_fields}, {"wide_integer", wide_integer}, {"loop_counter", loop_counter},
-    {"nested", nested}, {"short_circuit", short_circuit}, {"narrow_types", narrow_types},
-    {"long_jump", long_jump}, {"computed_goto", computed_goto},
+    {"add_sub", add_sub},
+    {"multiply", multiply},
+    {"xor_chain", xor_chain},
+    {"signed_compare", signed_compare},
+    {"unsigned_compare", unsigned_compare},
+    {"divide", divide},
+    {"divide_by_zero_goal", divide_by_zero_goal},
+    {"shift_by_input", shift_by_input},
+    {"arithmetic_shift", arithmetic_shift},
+    {"minimum_maximum", minimum_maximum},
+    {"absolute", absolute},
+    {"rotate", rotate},
+    {"rotate_by_input", rotate_by_input},
+    {"rotate64", rotate64},
+    {"byte_swap", byte_swap},
+    {"big_endian_bytes", big_endian_bytes},
+    {"add_overflow", add_overflow},
+    {"multiply_overflow", multiply_overflow},
+    {"population", population},
+    {"leading_zeros", leading_zeros},
+    {"trailing_zeros", trailing_zeros},
+    {"dense_switch", dense_switch},
+    {"sparse_switch", sparse_switch},
+    {"table_read", table_read},
+    {"table_read_with_offset", table_read_with_offset},
+    {"crc_of_one", crc_of_one},
+    {"bit_fields", bit_fields},
+    {"wide_integer", wide_integer},
+    {"loop_counter", loop_counter},
+    {"nested", nested},
+    {"short_circuit", short_circuit},
+    {"narrow_types", narrow_types},
+    {"long_jump", long_jump},
+    {"computed_goto", computed_goto},
+    {"wide_divide", wide_divide},
 };
 MAIN(cases)
