@@ -51,18 +51,21 @@ void OperationEmitter::storeLabels(Builder &B, Value *Pointer, Value *Stored,
 }
 
 // Tells how large the object is that an address of unknown value belongs to.
+uint64_t sizeOfObject(const Value &Object, const DataLayout &DL) {
+  if (auto *Local = dyn_cast<AllocaInst>(&Object); Local && Local->isStaticAlloca())
+    return DL.getTypeAllocSize(Local->getAllocatedType()) *
+           cast<ConstantInt>(Local->getArraySize())->getZExtValue();
+  if (auto *Global = dyn_cast<GlobalVariable>(&Object);
+      Global && Global->hasDefinitiveInitializer() && !Global->isThreadLocal())
+    return DL.getTypeAllocSize(Global->getValueType());
+  return 0;
+}
+
 void OperationEmitter::nameObject(Builder &B, Value *Pointer) {
   if (isZero(Label(B, Pointer, 0)))
     return;
   const Value *Known = getUnderlyingObject(Pointer);
-  uint64_t Size = 0;
-  if (auto *Local = dyn_cast<AllocaInst>(Known); Local && Local->isStaticAlloca())
-    Size = DL.getTypeAllocSize(Local->getAllocatedType()) *
-           cast<ConstantInt>(Local->getArraySize())->getZExtValue();
-  else if (auto *Global = dyn_cast<GlobalVariable>(Known);
-           Global && Global->hasDefinitiveInitializer() && !Global->isThreadLocal())
-    Size = DL.getTypeAllocSize(Global->getValueType());
-  if (Size)
+  if (uint64_t Size = sizeOfObject(*Known, DL))
     RT.call(B, "object", RT.Void,
             {B.CreatePtrToInt(const_cast<Value *>(Known), RT.Int64), number(Size)});
 }
