@@ -3,8 +3,6 @@
 #include "semantics.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <memory>
 #include <unordered_map>
 #include <z3.h>
@@ -41,11 +39,7 @@ public:
                     number(condition.value, trace.width(condition.label)));
   }
   /// What holds for the terms themselves.
-  std::vector<Z3_ast> definitions() const {
-    std::vector<Z3_ast> all = printed.definitions();
-    all.insert(all.end(), divided.begin(), divided.end());
-    return all;
-  }
+  const std::vector<Z3_ast> &definitions() const { return printed.definitions(); }
   Assignment assignmentFrom(Z3_model model);
 
 private:
@@ -70,15 +64,12 @@ private:
   Z3_ast reverse(const sf_row &row, Z3_ast x);
   Z3_ast upperProduct(const sf_row &row, Z3_ast x, Z3_ast y);
   Z3_ast doubleDivision(const sf_row &row, Z3_ast x);
-  std::pair<Z3_ast, Z3_ast> divideByConstant(const sf_row &row, Z3_ast whole);
   Z3_ast table(const sf_row &row, Z3_ast x);
   Z3_ast affineTable(const sf_row &row, Z3_ast x, unsigned indexBits);
 
   Z3_context z3;
   const Trace &trace;
   PrintedTerms printed;
-  std::vector<Z3_ast> divided;
-  std::map<std::array<uint32_t, 3>, std::pair<Z3_ast, Z3_ast>> quotients;
   std::unordered_map<uint32_t, Z3_ast> terms;
   std::unordered_map<uint32_t, Z3_ast> bytes;
 };
@@ -271,35 +262,10 @@ Z3_ast Translation::upperProduct(const sf_row &row, Z3_ast x, Z3_ast y) {
   return Z3_mk_extract(z3, 2 * bits - 1, bits, product);
 }
 
-/// Quotient and remainder as unknowns that put the dividend together again: to
-/// multiply by a constant is a few additions, to divide is a circuit of its own.
-std::pair<Z3_ast, Z3_ast> Translation::divideByConstant(const sf_row &row, Z3_ast whole) {
-  auto [entry, fresh] = quotients.try_emplace({row.a, row.b, row.c});
-  if (!fresh)
-    return entry->second;
-  const unsigned bits = row.bits;
-  const uint64_t by = trace.seed[row.c];
-  const sf_row &high = trace.rows[row.a];
-  // With an upper word below the divisor the quotient has one word.
-  const bool oneWord = high.op == SF_OP_ZEXT && by >> high.aux;
-  const unsigned size = oneWord ? bits : 2 * bits, all = size + bits;
-  Z3_ast quotient = Z3_mk_fresh_const(z3, "quotient", Z3_mk_bv_sort(z3, size));
-  Z3_ast remainder = Z3_mk_fresh_const(z3, "remainder", Z3_mk_bv_sort(z3, bits));
-  Z3_ast product = Z3_mk_bvmul(z3, Z3_mk_zero_ext(z3, bits, quotient), number(by, all));
-  Z3_ast sum = Z3_mk_bvadd(z3, product, Z3_mk_zero_ext(z3, size, remainder));
-  divided.push_back(Z3_mk_eq(z3, sum, Z3_mk_zero_ext(z3, all - 2 * bits, whole)));
-  divided.push_back(Z3_mk_bvult(z3, remainder, number(by, bits)));
-  return entry->second = {quotient, remainder};
-}
-
 Z3_ast Translation::doubleDivision(const sf_row &row, Z3_ast x) {
   const unsigned bits = row.bits;
   Z3_ast low = terms.at(row.b), by = terms.at(row.c);
   Z3_ast whole = Z3_mk_concat(z3, x, low), wide = Z3_mk_zero_ext(z3, bits, by);
-  if (trace.bytes[row.c] == 0) {
-    auto [quotient, remainder] = divideByConstant(row, whole);
-    return row.op == SF_OP_UDIVW ? Z3_mk_extract(z3, bits - 1, 0, quotient) : remainder;
-  }
   Z3_ast result =
       row.op == SF_OP_UDIVW ? Z3_mk_bvudiv(z3, whole, wide) : Z3_mk_bvurem(z3, whole, wide);
   return Z3_mk_extract(z3, bits - 1, 0, result);

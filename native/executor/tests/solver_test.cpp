@@ -177,7 +177,7 @@ TEST_CASE(partsThatShareBytesAreInvertedInTurn) {
   CHECK(!isSat(solveWith<InversionInTurn>(division.program, division.both(77, ~uint64_t(0)))));
 }
 
-TEST_CASE(z3PutsDivisionsByAConstantTogetherAgain) {
+TEST_CASE(z3DividesTwoWordsByAConstant) {
   Division division;
   CHECK(isSat(solveWith<Smt>(division.program, division.both(77, 1234567))));
   CHECK_EQUAL(int(solveWith<Smt>(division.program, division.both(77, Division::Divisor))),
