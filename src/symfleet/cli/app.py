@@ -17,6 +17,8 @@ from cyclopts import App, Group
 from symfleet.cli import present
 from symfleet.cli.arguments import Invocation
 from symfleet.cli.options import plain_switches
+from symfleet.clock import SystemClock
+from symfleet.config.environment import mpi_world_size
 from symfleet.config.resolve import nearest
 from symfleet.errors import ExitCode, SymfleetError, UserError
 from symfleet.runtime.identity import version
@@ -74,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return _dispatch(tokens, target)
     except SymfleetError as error:
-        return int(present.show_error(error, as_json=as_json, debug=debug))
+        return _refused(error, as_json=as_json, debug=debug)
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):  # how rich ends when a reader has gone
             return int(ExitCode.DONE)
@@ -83,9 +85,20 @@ def run(arguments: Sequence[str]) -> int:
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 (the border of the process)
         unexpected = present.lack_of_host(error) or present.bug(error)
-        return int(present.show_error(unexpected, as_json=as_json, debug=debug))
+        return _refused(unexpected, as_json=as_json, debug=debug)
     finally:
         _flush()
+
+
+def _refused(error: SymfleetError, *, as_json: bool, debug: bool) -> int:
+    """Say why, and let go whoever waits for this process as ranks of one job."""
+    code = present.show_error(error, as_json=as_json, debug=debug)
+    if mpi_world_size() is not None:
+        _flush()
+        from symfleet.runtime.joined import dismiss_followers
+
+        dismiss_followers(error.what, SystemClock())
+    return int(code)
 
 
 def _flush() -> None:

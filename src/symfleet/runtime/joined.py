@@ -6,7 +6,7 @@ Nobody restarts such a job: there is one epoch, and OUT/verdict.json says how it
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from symfleet.clock import Clock
 from symfleet.config.environment import has_pmix, mpi_rank, mpi_world_size
@@ -19,23 +19,42 @@ from symfleet.runtime.mpirun import remove_run_dirs
 from symfleet.runtime.room import naming_the_disk
 from symfleet.runtime.stores import note_beginning
 
+_GRACE_S: Final = 5.0
+_followers: list[bool] = []
+"""Not empty while other ranks wait in MPI for what this one, the root, has not begun yet."""
+
 
 def follow_if_told(clock: Clock) -> None:
     """Be a rank of a job that somebody else started, if this is one other than its root; does not
     return then. Nothing is read or touched before: the campaign may be on another host. Raises
-    UserError for a job that can never work."""
+    UserError for a job that can never work. A root that then gives up calls `dismiss_followers`."""
     from symfleet.runtime.rank import run_rank
 
     if mpi_world_size() is None:
         return
     _refuse_hopeless()
     if mpi_rank() == 0:
+        _followers[:] = [True]
         return
 
     def no_plan() -> plans.EpochPlan:
         raise InternalError("this rank is the root, but was started as another", where="MPI")
 
     run_rank(no_plan, None, clock)
+
+
+def dismiss_followers(reason: str, clock: Clock) -> None:
+    """Let the other ranks go when the root has been refused before it began; nothing when none
+    wait. Say first why it was: a job whose ranks are not all there ends this process after a
+    minute, as it would have ended theirs."""
+    from symfleet.runtime.introduction import dismiss
+    from symfleet.transport.mpi import MpiTransport
+
+    if _followers:
+        _followers.clear()
+        transport = MpiTransport(clock)
+        dismiss(transport, clock, _GRACE_S, reason)
+        transport.finalize()
 
 
 def _refuse_hopeless() -> None:
@@ -70,4 +89,5 @@ def join_as_root(
     remove_run_dirs(out / run_folder)
     make_folder(run_dir, durable=False)
     plan = plans.plan_of(config, program, run_dir, 0, (0.0, 0))
+    _followers.clear()
     run_rank(lambda: plan, None, clock)

@@ -6,8 +6,10 @@ from pathlib import Path
 import msgspec
 
 from symfleet.cli.present import say
+from symfleet.clock import SystemClock
 from symfleet.config.model import CampaignConfig
 from symfleet.errors import SymfleetError
+from symfleet.runtime.joined import dismiss_followers
 from symfleet.runtime.launcher import run_campaign
 
 
@@ -27,4 +29,5 @@ try:
     sys.exit(int(run_campaign(config, observer=Told())))
 except SymfleetError as error:
     say([str(error)])
+    dismiss_followers(error.what, SystemClock())
     sys.exit(int(error.exit_code))

@@ -209,14 +209,19 @@ class MpiTransport:
     # ---- the end -----------------------------------------------------------------------------
 
     def leave(self) -> NoReturn:
-        """End this process with 0. Finalize only when no failure was seen: with one it may hang."""
+        """End this process with 0."""
+        self.finalize()
+        os._exit(0)
+
+    def finalize(self) -> None:
+        """End MPI, when no failure was seen: with one it may hang."""
         sys.stdout.flush()
         sys.stderr.flush()
         if not self._dead:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(_FINALIZE_ALARM_S)
             self._mpi.Finalize()
-        os._exit(0)
+            signal.alarm(0)
 
 
 def end_by_signal() -> NoReturn:
