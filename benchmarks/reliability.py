@@ -157,6 +157,12 @@ PROGRAMMES: Final = (
         lambda r: f"{r['frames']:,} frames",
     ),
     Programme("soak", "soak", "python -m benchmarks.soak --minutes 30 --every 2", _soaked),
+    Programme(
+        "soak-dense",
+        "soak, two faults a second",
+        "python -m benchmarks.soak --minutes 90 --every 0.5 --cheap 8 --pause 0.02 --nodes 3000",
+        _soaked,
+    ),
     Programme("million", "a million records", "python -m benchmarks.million", _million),
     Programme(
         "noticed",

@@ -33,6 +33,8 @@ from symfleet.testing.stores.postgres_cluster import Cluster, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "tests" / "programs" / "graph.sh"
+_DENSE_S = 1.0
+"""Seconds between two faults; a soak with more of them has results of its own."""
 
 
 def parse() -> argparse.Namespace:
@@ -119,7 +121,8 @@ def main() -> int:
         "load_after": [round(one, 2) for one in os.getloadavg()],
         **msgspec.to_builtins(record),
     }
-    path = options.json or ROOT / "benchmarks" / "results" / f"soak-{date[:10]}.json"
+    name = "soak" if options.every >= _DENSE_S else "soak-dense"
+    path = options.json or ROOT / "benchmarks" / "results" / f"{name}-{date[:10]}.json"
     path.write_text(json.dumps(result, indent=1) + "\n")
     wrong = list(record.violations)
     told = f"{record.faults} faults, {record.decided} decided, {record.harm}, wrong: {wrong}"
