@@ -105,6 +105,8 @@ KEPT = [
     # The root takes a stopped coordinator's leases over and does not hear that it has; then that
     # coordinator goes on.
     (1_040_518, FaultPlan.from_seed(1_040_518), shape_of(1_040_518)),
+    # A coordinator is lost while a quiescent epoch ends; its source has got a seed since.
+    (1_063_043, FaultPlan.from_seed(1_063_043), shape_of(1_063_043)),
 ]
 
 

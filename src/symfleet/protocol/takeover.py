@@ -118,6 +118,8 @@ class Takeover:
     def _take_sources(self, peer: PeerRecord) -> None:
         """Scan what it was to scan; inputs that it had let in are known already."""
         core = self._core
+        if core.ending is not None:
+            return  # nothing is let in any more; what is new there waits for the next epoch
         for source in core.setup.standby.get(peer.number, ()):
             core.sources.append(source)
             core.outbox.act(Scan(source.source, 0))

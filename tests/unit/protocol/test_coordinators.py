@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
@@ -14,6 +15,7 @@ from symfleet.protocol.events import (
     GiveUpRank,
     Publish,
     RankLost,
+    Scan,
     StopRequested,
     TurnRefused,
 )
@@ -51,7 +53,7 @@ from symfleet.protocol.operations import (
     Release,
     TakeOver,
 )
-from symfleet.protocol.setup import Knobs
+from symfleet.protocol.setup import Knobs, SourceSetup
 from symfleet.testing.coordinator_bench import CoordinatorBench, Turn
 from symfleet.types import Keep, WorkState
 
@@ -355,6 +357,19 @@ def test_a_lost_coordinators_leases_and_workers_are_taken_over(how: str) -> None
     refused = told([turn], PEER, Refuse)
     assert len(refused) == 1, "one that comes back is told to leave"
     assert bench.machine._core.frontier.changes < 99, "and changes nothing"
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_lost_coordinators_sources_are_scanned_unless_the_epoch_ends(*, ends: bool) -> None:
+    bench = root_bench()
+    core = bench.machine._core
+    core.setup = replace(core.setup, standby={1: (SourceSetup(9),)})
+    bench.join()
+    say(bench, news(changes=1))
+    if ends:
+        bench.turn(StopRequested("max-time", 0, 5.0))
+    turn = bench.turn(RankLost(PEER))
+    assert (Scan(9, 0) in turn.actions) is not ends
 
 
 def test_an_adopted_worker_that_says_nothing_has_died_with_the_host_of_its_coordinator() -> None:

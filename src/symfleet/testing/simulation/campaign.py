@@ -25,7 +25,7 @@ from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
 from symfleet.protocol.codec import kind_of
 from symfleet.protocol.events import Finish, FrameReceived, Leave, Note, RankLost, RunItem
 from symfleet.protocol.messages import Adopt
-from symfleet.protocol.operations import Admission, Operation, TurnAnswers
+from symfleet.protocol.operations import Admission, Operation, Quiesced, TurnAnswers
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.testing.simulation.coordinator import SimulatedCoordinator
@@ -223,6 +223,7 @@ class Simulation:
         answers = self.ledger.run(operations)
         self.history.turn(self.now, who, operations, answers)
         self.oracle.after_turn(operations, answers, self._is_published)
+        self.seeds.settled |= Quiesced(True) in answers.answers
         if fails:
             raise IOFailure("the ledger gave no answer", where="ledger", why="drawn")
         return answers
@@ -363,6 +364,7 @@ class Simulation:
         )
         self.history.note(self.now, "root", f"opens epoch {opening.epoch}: {opening}")
         self.oracle.open_epoch(opening, self.ledger)
+        self.seeds.settled = False
         if self._launch_dies("after the epoch"):
             return
         self.ledger.rearm(self._rearm)

@@ -27,6 +27,8 @@ class SimulatedSeeds:
         self._program = program
         self._seeds: list[_Seed] = []
         self._scanned_at: dict[int, float] = {}
+        self.settled = False
+        """The ledger has this epoch quiescent: what is seen from now on waits for the next one."""
         self.confirmed: set[str] = set()
         """Origins that the ledger has."""
 
@@ -46,7 +48,8 @@ class SimulatedSeeds:
 
     def scan(self, owner: int, now: float) -> tuple[Admission, ...]:
         """Return what a source has that is not known to be admitted."""
-        self._scanned_at[owner] = now
+        if not self.settled:
+            self._scanned_at[owner] = now
         waiting = self.unconfirmed
         return tuple(
             self._admission(seed.node)
