@@ -5,7 +5,8 @@ has its own shape and faults (see symfleet.testing.simulation.campaign). Progres
 standard error, and into the day's file in benchmarks/results as it goes: a run that is stopped
 (Ctrl-C, or `--seconds`) or killed has counted what it has done, and the next one goes on from
 there. Broken rules are listed with the command that replays them; the exit code is 1 when there are
-any.
+any. `--again` simulates the seeds that once broke a rule with the code as it is: those that keep
+all rules now are told apart as mended.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from symfleet.testing.simulate import told
-from symfleet.testing.simulation.runs import Summary, run_many
+from symfleet.testing.simulation.runs import Finding, Summary, run_many, run_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -50,6 +51,42 @@ def earlier() -> list[dict[str, Any]]:
     for path in sorted(RESULTS.glob("simulation-*.json")):
         runs += json.loads(path.read_text())["runs"]
     return runs
+
+
+def write(path: Path, runs: list[dict[str, Any]]) -> None:
+    """Write a day's file anew."""
+    content = {
+        "campaigns": sum(one["campaigns"] for one in runs),
+        "faults": sum(one["faults"] for one in runs),
+        "violations": [one for run in runs for one in run["violations"]],
+        "mended": [one for run in runs for one in run.get("mended", [])],
+        "runs": runs,
+    }
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(content, indent=1) + "\n")
+    fresh.replace(path)
+
+
+def again() -> int:
+    """Simulate what broke a rule once more; return how many still do."""
+    left, version = 0, commit()
+    for path in sorted(RESULTS.glob("simulation-*.json")):
+        runs = json.loads(path.read_text())["runs"]
+        for run in runs:
+            still = {one.seed for v in run["violations"] for one in findings(v["seed"])}
+            mended = [v for v in run["violations"] if v["seed"] not in still]
+            run["violations"] = [v for v in run["violations"] if v["seed"] in still]
+            run.setdefault("mended", []).extend({**v, "commit": version} for v in mended)
+            left += len(still)
+            for one in mended:
+                print(f"seed {one['seed']} keeps all rules now: {one['what']}")
+        write(path, runs)
+    return left
+
+
+def findings(seed: int) -> list[Finding]:
+    """Return what one seed breaks."""
+    return run_seeds(range(seed, seed + 1)).findings
 
 
 @dataclass
@@ -113,16 +150,10 @@ class Run:
     def save(self) -> None:
         """Write the day's file anew, with this run in the place of its older state."""
         before = json.loads(self.path.read_text())["runs"] if self.path.exists() else []
-        runs = [one for one in before if one["first_seed"] != self.first] + [self.as_json()]
-        content = {
-            "campaigns": sum(one["campaigns"] for one in runs),
-            "faults": sum(one["faults"] for one in runs),
-            "violations": [one for run in runs for one in run["violations"]],
-            "runs": runs,
-        }
-        fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps(content, indent=1) + "\n")
-        fresh.replace(self.path)
+        write(
+            self.path,
+            [one for one in before if one["first_seed"] != self.first] + [self.as_json()],
+        )
 
 
 def main() -> int:
@@ -133,7 +164,10 @@ def main() -> int:
     parser.add_argument("--first", type=int, help="first seed instead of the next one")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--json", type=Path, help="where the result goes")
+    parser.add_argument("--again", action="store_true", help="only what once broke a rule")
     options = parser.parse_args()
+    if options.again:
+        return min(1, again())
     before = earlier()
     first = options.first
     if first is None:
