@@ -61,6 +61,12 @@ def _runs_and_kills(result: Result) -> str:
     return f"{result['runs']} campaigns, {result['kills']} kills"
 
 
+def _simulated(result: Result) -> str:
+    mended = len(result.get("mended", []))
+    words = f"; {mended} found and mended" if mended else ""
+    return f"{result['campaigns']:,} campaigns, {result['faults']:,} faults{words}"
+
+
 def _deaths(result: Result) -> str:
     halves = [result["processes"], *result["processes_on_a_server"]]
     died = sum(half["deaths"] + half["deaths_in_recovery"] for half in halves if half)
@@ -103,7 +109,7 @@ PROGRAMMES: Final = (
         "simulation",
         "simulated campaigns",
         "python -m benchmarks.simulation --seeds 200000",
-        lambda r: f"{r['campaigns']:,} campaigns, {r['faults']:,} faults",
+        _simulated,
         adds_up=True,
     ),
     Programme(
