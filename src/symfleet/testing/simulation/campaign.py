@@ -25,7 +25,7 @@ from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
 from symfleet.protocol.codec import kind_of
 from symfleet.protocol.events import Finish, FrameReceived, Leave, Note, RankLost, RunItem
 from symfleet.protocol.messages import Adopt
-from symfleet.protocol.operations import Admission, Operation, Quiesced, TurnAnswers
+from symfleet.protocol.operations import Admission, Operation, TurnAnswers
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.testing.simulation.coordinator import SimulatedCoordinator
@@ -223,7 +223,6 @@ class Simulation:
         answers = self.ledger.run(operations)
         self.history.turn(self.now, who, operations, answers)
         self.oracle.after_turn(operations, answers, self._is_published)
-        self.seeds.settled |= Quiesced(True) in answers.answers
         if fails:
             raise IOFailure("the ledger gave no answer", where="ledger", why="drawn")
         return answers
@@ -232,9 +231,10 @@ class Simulation:
         """Whether each input of the corpus has its file."""
         return self.published.issuperset(self.ledger.corpus())
 
-    def scan(self, source: int) -> tuple[Admission, ...]:
-        """Scan a source; return what is not known to be admitted."""
-        return self.seeds.scan(self._sources.index(source), self.now)
+    def scan(self, source: int, rank: int) -> tuple[Admission, ...]:
+        """A coordinator scans a source; return what is not known to be admitted."""
+        lost = rank in self.dismissed
+        return self.seeds.scan(self._sources.index(source), self.now, lost=lost)
 
     def publish(self, after: int, upto: int) -> None:
         """Write the files of the corpus sink."""
@@ -364,7 +364,6 @@ class Simulation:
         )
         self.history.note(self.now, "root", f"opens epoch {opening.epoch}: {opening}")
         self.oracle.open_epoch(opening, self.ledger)
-        self.seeds.settled = False
         if self._launch_dies("after the epoch"):
             return
         self.ledger.rearm(self._rearm)

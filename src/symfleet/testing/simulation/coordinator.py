@@ -319,7 +319,7 @@ class SimulatedCoordinator:
 
         def scanned() -> None:
             if self.alive:
-                entries = world.scan(source)
+                entries = world.scan(source, self.setup.rank)
                 if entries:
                     self.deliver(SourceBatch(source, entries))
                 self.deliver(ScanFinished(source, number))

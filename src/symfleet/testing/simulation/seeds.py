@@ -27,8 +27,6 @@ class SimulatedSeeds:
         self._program = program
         self._seeds: list[_Seed] = []
         self._scanned_at: dict[int, float] = {}
-        self.settled = False
-        """The ledger has this epoch quiescent: what is seen from now on waits for the next one."""
         self.confirmed: set[str] = set()
         """Origins that the ledger has."""
 
@@ -46,9 +44,10 @@ class SimulatedSeeds:
         """Those that no scan has had admitted."""
         return [seed.node for seed in self._seeds if f"seed {seed.node}" not in self.confirmed]
 
-    def scan(self, owner: int, now: float) -> tuple[Admission, ...]:
-        """Return what a source has that is not known to be admitted."""
-        if not self.settled:
+    def scan(self, owner: int, now: float, *, lost: bool) -> tuple[Admission, ...]:
+        """Return what a source has that is not known to be admitted. `lost`: to a coordinator that
+        was given up, of which nothing is let in any more; another one scans for it."""
+        if not lost:
             self._scanned_at[owner] = now
         waiting = self.unconfirmed
         return tuple(
