@@ -136,7 +136,7 @@ PROGRAMMES: Final = (
         "power-cut",
         "power cuts",
         "python -m benchmarks.power_cut",
-        lambda r: f"{r['distinct']:,} different states of the disk",
+        lambda r: f"{r['distinct']:,} different states of the disk, {r['opened']:,} opened",
     ),
     Programme(
         "io-faults",

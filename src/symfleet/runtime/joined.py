@@ -5,6 +5,7 @@ Nobody restarts such a job: there is one epoch, and OUT/verdict.json says how it
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -20,8 +21,8 @@ from symfleet.runtime.room import naming_the_disk
 from symfleet.runtime.stores import note_beginning
 
 _GRACE_S: Final = 5.0
-_followers: list[bool] = []
-"""Not empty while other ranks wait in MPI for what this one, the root, has not begun yet."""
+_awaited: Final = threading.Event()
+"""Set while other ranks wait in MPI for what this one, the root, has not begun yet."""
 
 
 def follow_if_told(clock: Clock) -> None:
@@ -34,7 +35,7 @@ def follow_if_told(clock: Clock) -> None:
         return
     _refuse_hopeless()
     if mpi_rank() == 0:
-        _followers[:] = [True]
+        _awaited.set()
         return
 
     def no_plan() -> plans.EpochPlan:
@@ -50,8 +51,8 @@ def dismiss_followers(reason: str, clock: Clock) -> None:
     from symfleet.runtime.introduction import dismiss
     from symfleet.transport.mpi import MpiTransport
 
-    if _followers:
-        _followers.clear()
+    if _awaited.is_set():
+        _awaited.clear()
         transport = MpiTransport(clock)
         dismiss(transport, clock, _GRACE_S, reason)
         transport.finalize()
@@ -89,5 +90,5 @@ def join_as_root(
     remove_run_dirs(out / run_folder)
     make_folder(run_dir, durable=False)
     plan = plans.plan_of(config, program, run_dir, 0, (0.0, 0))
-    _followers.clear()
+    _awaited.clear()
     run_rank(lambda: plan, None, clock)
