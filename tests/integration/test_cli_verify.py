@@ -230,15 +230,16 @@ def test_nothing_is_made_from_a_damaged_ledger(out: Path, say: Say) -> None:
         assert files_of(out) == before
 
 
-def test_an_older_copy_is_told_by_verify_and_refused_by_repair(
+def test_an_older_copy_is_told_by_verify_and_refused_by_repair_and_status(
     out: Path, say: Say, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mark = json.loads((out / "highwater").read_text())
     (out / "highwater").write_text(json.dumps({**mark, "decision": 8}))
     verified = say("verify", out, code=ExitCode.INTEGRITY)
     assert "7 decisions are missing" in str(verified["ledger"])
-    assert run(["verify", str(out), "--repair"]) == ExitCode.INTEGRITY
-    assert "--accept-older-ledger" in capsys.readouterr().err
+    for words in (["verify", str(out), "--repair"], ["status", str(out)]):
+        assert run(words) == ExitCode.INTEGRITY
+        assert "--accept-older-ledger" in capsys.readouterr().err
 
 
 def test_gc_drops_what_nothing_names_and_nothing_else(made: ProgramCampaign, say: Say) -> None:

@@ -18,6 +18,7 @@ from symfleet.config.resolve import parse_toml
 from symfleet.corpus.durable import check_folder_place
 from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
+from symfleet.ledger.copies import refusal_of_copy
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.opener import OwnerRequest, check_at_rest, has_ledger
 from symfleet.ledger.owner_lock import LOCK_NAME, Holder, acquire
@@ -217,8 +218,14 @@ def published_of(reader: LedgerReader) -> dict[SinkKind, int]:
 
 
 def report_from_ledger(out: Path) -> Report:
-    """Make the report of a campaign; what only a live job knows comes from its status.json."""
+    """Make the report of a campaign; what only a live job knows comes from its status.json.
+
+    Raises IntegrityError when the ledger is an older or another copy: that of one that lost its
+    log would look like a campaign in which nothing was done yet."""
     with reading(out) as reader:
+        refusal = refusal_of_copy(reader, out)
+        if refusal is not None:
+            raise refusal
         return stored_report(
             out,
             reader,
