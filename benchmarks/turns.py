@@ -29,15 +29,17 @@ from symfleet.clock import SystemClock
 from symfleet.config.environment import inherited_environment
 from symfleet.ledger import opener
 from symfleet.ledger.contract import Ledger
+from symfleet.protocol.answers import (
+    Answer,
+    Claimed,
+    TurnAnswers,
+)
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.operations import (
     Admit,
-    Answer,
     Claim,
-    Claimed,
     Decide,
     Operation,
-    TurnAnswers,
 )
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime.introduction import RootGone

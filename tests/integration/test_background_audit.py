@@ -16,13 +16,15 @@ from symfleet.ledger.audit_background import SHARE, BackgroundAudit, Slices
 from symfleet.ledger.contract import Finding
 from symfleet.ledger.faults import DiskFailureError, unreadable
 from symfleet.ledger.sqlite import SqliteLedger
+from symfleet.protocol.answers import (
+    Claimed,
+    Quiesced,
+)
 from symfleet.protocol.operations import (
     Admit,
     Claim,
-    Claimed,
     CloseEpoch,
     CommitQuiescence,
-    Quiesced,
     SetSource,
 )
 from symfleet.testing.jobs import Role, until

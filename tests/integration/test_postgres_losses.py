@@ -19,14 +19,16 @@ from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.postgres_connection import PostgresConnection, connect
 from symfleet.ledger.postgres_faults import ConflictError, ConnectionLostError
 from symfleet.ledger.postgres_writer import PostgresWriter
-from symfleet.protocol.operations import (
-    Admit,
-    Blame,
+from symfleet.protocol.answers import (
     Blamed,
-    Claim,
     Claimed,
     Decided,
     Lease,
+)
+from symfleet.protocol.operations import (
+    Admit,
+    Blame,
+    Claim,
 )
 from symfleet.testing.ledgers import admission, campaign_row, decision, epoch_request
 from symfleet.testing.stores.postgres_cluster import Cluster

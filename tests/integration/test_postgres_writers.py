@@ -31,24 +31,26 @@ from symfleet.ledger.postgres_owner import GivenUpError
 from symfleet.ledger.postgres_statements import postgres_migrations
 from symfleet.ledger.postgres_turn import PostgresTurn
 from symfleet.ledger.postgres_writer import PostgresWriter
-from symfleet.protocol.operations import (
-    Admit,
+from symfleet.protocol.answers import (
     Audited,
-    AuditLeases,
     Changed,
-    Claim,
     Claimed,
-    CommitQuiescence,
     Decided,
-    Defer,
     Lease,
     Marked,
+    Quiesced,
+    TakenOver,
+)
+from symfleet.protocol.operations import (
+    Admit,
+    AuditLeases,
+    Claim,
+    CommitQuiescence,
+    Defer,
     MarkPublished,
     Operation,
-    Quiesced,
     Release,
     SetSource,
-    TakenOver,
     TakeOver,
 )
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request, packed

@@ -17,7 +17,14 @@ from symfleet.errors import DataError, ExitCode, IntegrityError, SymfleetError
 from symfleet.ledger import opener
 from symfleet.ledger.highwater import Highwater, read_highwater
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.protocol.operations import Admit, Claim, Claimed, Decided
+from symfleet.protocol.answers import (
+    Claimed,
+    Decided,
+)
+from symfleet.protocol.operations import (
+    Admit,
+    Claim,
+)
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,

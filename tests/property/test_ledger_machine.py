@@ -43,30 +43,32 @@ from symfleet.ledger.contract import (
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.sqlite import SqliteLedger
+from symfleet.protocol.answers import (
+    Claimed,
+    Lease,
+    SinkRow,
+    TurnAnswers,
+)
 from symfleet.protocol.operations import (
     Admit,
     AuditLeases,
     Blame,
     Child,
     Claim,
-    Claimed,
     CloseEpoch,
     CommitQuiescence,
     CountFaults,
     CountSkips,
     Decide,
     Defer,
-    Lease,
     MarkPublished,
     Operation,
     RecordAck,
     Release,
     ReleaseCause,
     SetSource,
-    SinkRow,
     StoreInputs,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.testing.ledgers import (
     ManualClock,

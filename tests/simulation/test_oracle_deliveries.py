@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from symfleet.protocol.answers import (
+    Quiesced,
+)
 from symfleet.protocol.operations import (
     CloseEpoch,
     CommitQuiescence,
     CountFaults,
-    Quiesced,
     Release,
     TakeOver,
 )

@@ -8,22 +8,24 @@ from typing import Any
 
 import pytest
 
+from symfleet.protocol.answers import (
+    Admitted,
+    Changed,
+    Claimed,
+    Counted,
+    Failed,
+    TurnAnswers,
+)
 from symfleet.protocol.operations import (
     Admit,
-    Admitted,
     AuditLeases,
-    Changed,
     Claim,
-    Claimed,
     CloseEpoch,
     CommitQuiescence,
-    Counted,
     CountFaults,
-    Failed,
     RecordAck,
     Release,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.testing.simulation.oracle_bench import OracleBench, answer, begun
 from symfleet.types import (

@@ -10,26 +10,28 @@ import pytest
 
 from symfleet.errors import DataError, IOFailure
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.protocol.answers import (
+    Admitted,
+    Answer,
+    Claimed,
+    Counted,
+    TurnAnswers,
+)
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.coordinator_view import joined_view
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost, TurnRefused
 from symfleet.protocol.messages import Beat, SlotsSeen, Turn, TurnAnswer
 from symfleet.protocol.operations import (
     Admit,
-    Admitted,
-    Answer,
     AuditLeases,
     Claim,
-    Claimed,
     CloseEpoch,
     CommitQuiescence,
-    Counted,
     CountFaults,
     Operation,
     RecordAck,
     Release,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.turns import decode_answers, encode_operations

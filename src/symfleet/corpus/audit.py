@@ -30,7 +30,9 @@ from symfleet.corpus.publish import (
     check_artefact,
 )
 from symfleet.corpus.reproductions import Reproductions
-from symfleet.protocol.operations import Artefact
+from symfleet.protocol.answers import (
+    Artefact,
+)
 from symfleet.types import SinkKind
 
 KINDS: Final = tuple(SinkKind)

@@ -19,12 +19,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from symfleet.config.ledger_address import LedgerAccess
-from symfleet.protocol.operations import (
+from symfleet.protocol.answers import (
     Artefact,
     EpochOpening,
-    Operation,
     SinkRow,
     TurnAnswers,
+)
+from symfleet.protocol.operations import (
+    Operation,
 )
 from symfleet.types import (
     CampaignId,

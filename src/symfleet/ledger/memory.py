@@ -31,30 +31,32 @@ from symfleet.ledger.memory_state import (
 from symfleet.ledger.tally import (
     chain_start,
 )
+from symfleet.protocol.answers import (
+    Answer,
+    Counted,
+    EpochOpening,
+    Failed,
+    SinkRow,
+    TurnAnswers,
+)
 from symfleet.protocol.operations import (
     Admit,
-    Answer,
     AuditLeases,
     Blame,
     Claim,
     CloseEpoch,
     CommitQuiescence,
-    Counted,
     CountFaults,
     CountSkips,
     Decide,
     Defer,
-    EpochOpening,
-    Failed,
     MarkPublished,
     Operation,
     RecordAck,
     Release,
     SetSource,
-    SinkRow,
     StoreInputs,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.types import (

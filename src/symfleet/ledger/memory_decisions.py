@@ -20,9 +20,11 @@ from symfleet.ledger.tally import (
     encode_record,
     record_of,
 )
+from symfleet.protocol.answers import (
+    Decided,
+)
 from symfleet.protocol.operations import (
     Decide,
-    Decided,
 )
 from symfleet.types import (
     SinkKind,

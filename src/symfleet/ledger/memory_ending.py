@@ -9,23 +9,25 @@ from symfleet.ledger.memory_rows import MemoryRows
 from symfleet.ledger.memory_state import (
     Ack,
 )
-from symfleet.protocol.operations import (
+from symfleet.protocol.answers import (
     Audited,
-    AuditLeases,
-    Blame,
     Blamed,
     Changed,
+    Counted,
+    Marked,
+    Quiesced,
+    TakenOver,
+)
+from symfleet.protocol.operations import (
+    AuditLeases,
+    Blame,
     CloseEpoch,
     CommitQuiescence,
-    Counted,
     Defer,
-    Marked,
     MarkPublished,
-    Quiesced,
     RecordAck,
     Release,
     SetSource,
-    TakenOver,
     TakeOver,
 )
 from symfleet.types import (

@@ -8,13 +8,15 @@ from symfleet.ledger.memory_rows import MemoryRows
 from symfleet.ledger.memory_state import (
     Work,
 )
+from symfleet.protocol.answers import (
+    Admitted,
+    Claimed,
+    Lease,
+)
 from symfleet.protocol.operations import (
     Admission,
     Admit,
-    Admitted,
     Claim,
-    Claimed,
-    Lease,
 )
 from symfleet.types import (
     Fence,

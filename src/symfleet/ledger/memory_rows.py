@@ -14,7 +14,7 @@ from symfleet.ledger.memory_state import (
     Tables,
     Work,
 )
-from symfleet.protocol.operations import (
+from symfleet.protocol.answers import (
     Artefact,
 )
 from symfleet.types import (

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from symfleet.ledger.tally import DecisionRecord, Shown
-from symfleet.protocol.operations import Artefact, SinkRow
+from symfleet.protocol.answers import (
+    Artefact,
+    SinkRow,
+)
 from symfleet.types import (
     Epoch,
     Fence,

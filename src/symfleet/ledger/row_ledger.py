@@ -33,9 +33,16 @@ from symfleet.ledger.rows import Cursor, Database
 from symfleet.ledger.standing import read_standing
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
+from symfleet.protocol.answers import (
+    Answer,
+    EpochOpening,
+    Failed,
+    Quiesced,
+    SinkRow,
+    TurnAnswers,
+)
 from symfleet.protocol.operations import (
     Admit,
-    Answer,
     AuditLeases,
     Blame,
     Claim,
@@ -45,18 +52,13 @@ from symfleet.protocol.operations import (
     CountSkips,
     Decide,
     Defer,
-    EpochOpening,
-    Failed,
     MarkPublished,
     Operation,
-    Quiesced,
     RecordAck,
     Release,
     SetSource,
-    SinkRow,
     StoreInputs,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.types import Epoch, SinkKind, WorkId
 

@@ -39,12 +39,14 @@ from symfleet.ledger.rows import Cursor
 from symfleet.ledger.standing import read_standing
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
-from symfleet.protocol.operations import (
+from symfleet.protocol.answers import (
     Artefact,
-    Claim,
     EpochOpening,
-    Operation,
     TurnAnswers,
+)
+from symfleet.protocol.operations import (
+    Claim,
+    Operation,
 )
 from symfleet.types import SinkKind
 

@@ -18,7 +18,13 @@ from symfleet.ledger.tally import (
     record_of,
 )
 from symfleet.ledger.turn_rows import Story, Turn
-from symfleet.protocol.operations import Child, Decide, Decided
+from symfleet.protocol.answers import (
+    Decided,
+)
+from symfleet.protocol.operations import (
+    Child,
+    Decide,
+)
 from symfleet.types import Incarnation, InputId, SinkKind
 
 _SQL: Final = load("turn")

@@ -25,6 +25,11 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from symfleet.errors import ExitCode
+from symfleet.protocol.answers import (
+    Admitted,
+    Answer,
+    TurnAnswers,
+)
 from symfleet.protocol.blame import Breaker
 from symfleet.protocol.codec import Codec, FrameFault
 from symfleet.protocol.coordinator_view import CoordinatorView, SlotView, view_of
@@ -55,12 +60,9 @@ from symfleet.protocol.messages import Stop
 from symfleet.protocol.news import Newsroom
 from symfleet.protocol.operations import (
     Admit,
-    Admitted,
-    Answer,
     CountSkips,
     MarkPublished,
     Operation,
-    TurnAnswers,
 )
 from symfleet.protocol.outbox import Outbox
 from symfleet.protocol.peer_frames import PeerFrames

@@ -12,18 +12,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
+from symfleet.protocol.answers import (
+    Lease,
+)
 from symfleet.protocol.delivery import Delivery
-from symfleet.protocol.knowledge import is_ascending
-from symfleet.protocol.messages import (
+from symfleet.protocol.item_results import (
     ChildReport,
     Executed,
     ExecutorDied,
     ItemResult,
     NotRun,
-    Result,
     Unsettled,
 )
-from symfleet.protocol.operations import Child, Decide, FollowUp, Lease
+from symfleet.protocol.knowledge import is_ascending
+from symfleet.protocol.messages import (
+    Result,
+)
+from symfleet.protocol.operations import (
+    Child,
+    Decide,
+    FollowUp,
+)
 from symfleet.protocol.parts import Parts
 from symfleet.protocol.ranges import AMOUNT_MAX, NUMBER_MAX
 from symfleet.protocol.result_frames import children_digest

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from symfleet.errors import IntegrityError
+from symfleet.protocol.answers import (
+    Lease,
+)
 from symfleet.protocol.core import Core
 from symfleet.protocol.delivery import Delivery, Phase, Reservation, Reservations, Step, Undo
 from symfleet.protocol.fleet import Slot, SlotPhase, WorkerPhase, WorkerRecord
 from symfleet.protocol.messages import Work, WorkEntry
-from symfleet.protocol.operations import Lease
 from symfleet.protocol.peers import PeerRecord
 from symfleet.protocol.sizing import Costs, bundle
 from symfleet.protocol.work import WorkItem, decode_item

@@ -10,7 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from symfleet.protocol.messages import EngineSetup, Executed
+from symfleet.protocol.item_results import (
+    Executed,
+)
+from symfleet.protocol.messages import (
+    EngineSetup,
+)
 from symfleet.protocol.operations import Admission, RecordAck
 from symfleet.types import DispatchToken, Incarnation, WorkId
 

@@ -17,19 +17,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from symfleet.errors import IntegrityError
-from symfleet.protocol.delivery import Undo
-from symfleet.protocol.operations import (
+from symfleet.protocol.answers import (
     Answer,
     Audited,
-    AuditLeases,
     Changed,
-    Claim,
     Claimed,
-    Defer,
     Failed,
     Lease,
-    Release,
     TurnAnswers,
+)
+from symfleet.protocol.delivery import Undo
+from symfleet.protocol.operations import (
+    AuditLeases,
+    Claim,
+    Defer,
+    Release,
 )
 from symfleet.protocol.outbox import Outbox
 from symfleet.types import FencingToken, StateId, WorkId

@@ -13,7 +13,12 @@ from typing import Final
 
 import msgspec
 
-from symfleet.protocol.messages import ChildReport, Part
+from symfleet.protocol.item_results import (
+    ChildReport,
+)
+from symfleet.protocol.messages import (
+    Part,
+)
 from symfleet.types import InputId, input_id_of
 
 _REPORT_OVERHEAD: Final = 256

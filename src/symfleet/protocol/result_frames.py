@@ -15,7 +15,15 @@ from typing import Final
 import msgspec
 
 from symfleet.protocol.codec import Codec
-from symfleet.protocol.messages import ChildReport, Executed, ItemResult, Part, Result
+from symfleet.protocol.item_results import (
+    ChildReport,
+    Executed,
+    ItemResult,
+)
+from symfleet.protocol.messages import (
+    Part,
+    Result,
+)
 from symfleet.protocol.tokens import NO_TOKEN
 from symfleet.protocol.violations import LocalProtocolError
 from symfleet.types import DispatchToken, InputId

@@ -12,19 +12,29 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from symfleet.errors import IntegrityError
+from symfleet.protocol.answers import (
+    Answer,
+    Blamed,
+    Changed,
+    Decided,
+    Failed,
+)
 from symfleet.protocol.blame import Fate, judge_death
 from symfleet.protocol.core import Core
 from symfleet.protocol.decision import Invalid, Verified, to_decide, verify
 from symfleet.protocol.delivery import Delivery, Phase, Step, Undo
 from symfleet.protocol.fleet import Slot, SlotPhase
-from symfleet.protocol.messages import Executed, ExecutorDied, NotRun, Result, Unsettled
+from symfleet.protocol.item_results import (
+    Executed,
+    ExecutorDied,
+    NotRun,
+    Unsettled,
+)
+from symfleet.protocol.messages import (
+    Result,
+)
 from symfleet.protocol.operations import (
-    Answer,
     Blame,
-    Blamed,
-    Changed,
-    Decided,
-    Failed,
     Release,
     ReleaseCause,
 )

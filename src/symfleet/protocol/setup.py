@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, fields
 from typing import Final
 
 from symfleet.errors import UserError
+from symfleet.protocol.answers import (
+    EpochOpening,
+)
 from symfleet.protocol.messages import EngineSetup
-from symfleet.protocol.operations import EpochOpening
 from symfleet.types import CampaignId, Epoch, GenerationId, Incarnation, Keep
 
 _SOLVER_MARGIN_S: Final = 10.0

@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from symfleet.errors import ExitCode
+from symfleet.protocol.answers import (
+    Lease,
+)
 from symfleet.protocol.capacity import Capacity, end_without_hosts, whole_capacity
 from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.delivery import Phase, Undo
@@ -22,7 +25,6 @@ from symfleet.protocol.events import GiveUpRank
 from symfleet.protocol.fleet import Slot, SlotPhase, SlotStep, WorkerPhase, WorkerRecord
 from symfleet.protocol.join import may_recover
 from symfleet.protocol.messages import Beat, ResetSlot
-from symfleet.protocol.operations import Lease
 from symfleet.types import SlotAddress, WorkId
 
 _BEATS_PER_SILENCE = 3

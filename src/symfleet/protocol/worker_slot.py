@@ -26,16 +26,18 @@ from symfleet.protocol.events import (
     StartExecutor,
     WorkerAction,
 )
-from symfleet.protocol.messages import (
-    AnyMessage,
-    EngineSetup,
+from symfleet.protocol.item_results import (
     ExecutorDied,
     ItemResult,
     NotRun,
+    Unsettled,
+)
+from symfleet.protocol.messages import (
+    AnyMessage,
+    EngineSetup,
     Progress,
     Ready,
     Started,
-    Unsettled,
     WorkEntry,
     WorkerFault,
 )

@@ -25,8 +25,10 @@ from symfleet.clock import Clock
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.config.model import CampaignConfig, Output
 from symfleet.errors import DataError
+from symfleet.protocol.answers import (
+    EpochOpening,
+)
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
-from symfleet.protocol.operations import EpochOpening
 from symfleet.protocol.pieces import PIECE_BYTES_MAX, split
 from symfleet.protocol.setup import Knobs, Peer, WorkerSetup
 from symfleet.runtime.identity import new_incarnation, python_version, version

@@ -19,10 +19,12 @@ from symfleet.corpus.publish import Publisher
 from symfleet.coverage.generation import engine_build_of, generation_key
 from symfleet.ledger.contract import EpochRequest, Ledger
 from symfleet.observe.writer import StatusWriter
+from symfleet.protocol.answers import (
+    EpochOpening,
+)
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import Finish, FrameReceived, RankLost
-from symfleet.protocol.operations import EpochOpening
 from symfleet.protocol.setup import CoordinatorSetup, Peer
 from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts
 from symfleet.runtime.coordinator_setup import coordinator_setup, scanners_of

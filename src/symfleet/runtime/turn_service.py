@@ -31,13 +31,16 @@ import msgspec
 from symfleet import crash
 from symfleet.errors import DataError, SymfleetError
 from symfleet.ledger.contract import TurnLedger
+from symfleet.protocol.answers import (
+    Answer,
+    TurnAnswers,
+)
 from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.codec import Codec, Frame, fault_of, kind_of
 from symfleet.protocol.coordinator_view import CoordinatorView
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost, TurnRefused
 from symfleet.protocol.messages import SlotsSeen, Turn, TurnAnswer
 from symfleet.protocol.operations import (
-    Answer,
     AuditLeases,
     Claim,
     CloseEpoch,
@@ -46,7 +49,6 @@ from symfleet.protocol.operations import (
     Operation,
     RecordAck,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.protocol.pieces import Assembly, split
 from symfleet.protocol.setup import Knobs

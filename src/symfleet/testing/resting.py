@@ -13,14 +13,16 @@ from symfleet.corpus.publish import Publisher
 from symfleet.corpus.reproductions import reproduction_of
 from symfleet.ledger.contract import Ledger
 from symfleet.observe.writer import StatusWriter
+from symfleet.protocol.answers import (
+    Claimed,
+    Lease,
+)
 from symfleet.protocol.events import SinkAdvanced
 from symfleet.protocol.operations import (
     Admit,
     Blame,
     Claim,
-    Claimed,
     CloseEpoch,
-    Lease,
     MarkPublished,
 )
 from symfleet.testing.ledgers import admission, child, decision, epoch_request

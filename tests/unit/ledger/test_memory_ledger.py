@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.operations import Admit, Claim, Claimed, Decided
+from symfleet.protocol.answers import (
+    Claimed,
+    Decided,
+)
+from symfleet.protocol.operations import (
+    Admit,
+    Claim,
+)
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,

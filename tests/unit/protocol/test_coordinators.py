@@ -9,6 +9,9 @@ from typing import TypeVar
 import msgspec
 import pytest
 
+from symfleet.protocol.answers import (
+    Claimed,
+)
 from symfleet.protocol.events import (
     Finish,
     FrameReceived,
@@ -45,7 +48,6 @@ from symfleet.protocol.messages import (
 from symfleet.protocol.operations import (
     Admit,
     Claim,
-    Claimed,
     CloseEpoch,
     CommitQuiescence,
     Defer,

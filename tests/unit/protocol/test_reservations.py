@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from symfleet.errors import InternalError
+from symfleet.protocol.answers import (
+    Lease,
+)
 from symfleet.protocol.delivery import Reservation, Reservations, Undo
 from symfleet.protocol.dispatch import Choices
-from symfleet.protocol.operations import Lease
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.sizing import Costs, bundle
 from symfleet.types import Epoch, Fence, FencingToken, StateId, WorkId

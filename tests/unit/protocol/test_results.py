@@ -10,16 +10,18 @@ import pytest
 
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.events import FrameReceived
-from symfleet.protocol.messages import (
+from symfleet.protocol.item_results import (
     ChildReport,
     Executed,
     ExecutorDied,
     Flips,
     ItemResult,
     NotRun,
+    Unsettled,
+)
+from symfleet.protocol.messages import (
     ResetSlot,
     Result,
-    Unsettled,
 )
 from symfleet.protocol.operations import Blame, Decide, Release, StoreInputs
 from symfleet.protocol.result_frames import Settled, children_digest, settle

@@ -24,16 +24,19 @@ from symfleet.protocol.events import (
     StartExecutor,
     TellKnowledge,
 )
+from symfleet.protocol.item_results import (
+    Executed,
+    ExecutorDied,
+    NotRun,
+    Unsettled,
+)
 from symfleet.protocol.messages import (
     NO_PLACE,
     Accepted,
     Adopt,
     Beat,
-    Executed,
-    ExecutorDied,
     Hello,
     Knowledge,
-    NotRun,
     Progress,
     Ready,
     Refuse,
@@ -43,7 +46,6 @@ from symfleet.protocol.messages import (
     Started,
     Stop,
     StopAck,
-    Unsettled,
     Work,
     WorkEntry,
     WorkerFault,

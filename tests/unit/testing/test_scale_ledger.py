@@ -9,24 +9,26 @@ import pytest
 
 from symfleet.errors import InternalError
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.protocol.answers import (
+    Claimed,
+    Lease,
+    Quiesced,
+    TurnAnswers,
+)
 from symfleet.protocol.operations import (
     Admit,
     AuditLeases,
     Claim,
-    Claimed,
     CloseEpoch,
     CommitQuiescence,
     CountFaults,
     Decide,
-    Lease,
     MarkPublished,
     Operation,
-    Quiesced,
     Release,
     ReleaseCause,
     SetSource,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.testing.ledgers import (
     ManualClock,

@@ -18,30 +18,39 @@ from symfleet.errors import SymfleetError
 from symfleet.ledger import opener
 from symfleet.ledger.contract import CampaignRow, GenerationKey
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.protocol.answers import (
+    Answer,
+    Claimed,
+    Lease,
+    TurnAnswers,
+)
 from symfleet.protocol.codec import Frame
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived
-from symfleet.protocol.messages import Flips, SlotsSeen, Turn, TurnAnswer
+from symfleet.protocol.item_results import (
+    Flips,
+)
+from symfleet.protocol.messages import (
+    SlotsSeen,
+    Turn,
+    TurnAnswer,
+)
 from symfleet.protocol.operations import (
     Admission,
     Admit,
-    Answer,
     AuditLeases,
     Blame,
     Child,
     Claim,
-    Claimed,
     CountFaults,
     CountSkips,
     Decide,
     Defer,
-    Lease,
     MarkPublished,
     Operation,
     RecordAck,
     Release,
     SetSource,
     StoreInputs,
-    TurnAnswers,
 )
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.turns import decode_answers, encode_operations

@@ -24,12 +24,14 @@ from symfleet.protocol.events import (
     WorkerAction,
     WorkerEvent,
 )
+from symfleet.protocol.item_results import (
+    Executed,
+)
 from symfleet.protocol.messages import (
     Accepted,
     Adopt,
     AnyMessage,
     Beat,
-    Executed,
     Knowledge,
     Ready,
     Refuse,

@@ -26,17 +26,19 @@ from typing import Final
 from symfleet.clock import SystemClock
 from symfleet.ledger import opener, places
 from symfleet.ledger.contract import Ledger
+from symfleet.protocol.answers import (
+    Claimed,
+    Decided,
+    Lease,
+    SinkRow,
+)
 from symfleet.protocol.operations import (
     Admit,
     Claim,
-    Claimed,
     Decide,
-    Decided,
-    Lease,
     MarkPublished,
     Operation,
     Release,
-    SinkRow,
 )
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
 from symfleet.types import Keep, SinkKind, WorkState

@@ -11,15 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from symfleet.ledger.contract import Ledger
-from symfleet.protocol.operations import (
+from symfleet.protocol.answers import (
     Answer,
-    Claim,
     Claimed,
+    Decided,
+    TurnAnswers,
+)
+from symfleet.protocol.operations import (
+    Claim,
     CountFaults,
     Decide,
-    Decided,
     Operation,
-    TurnAnswers,
 )
 
 _EVERY: Final = 25

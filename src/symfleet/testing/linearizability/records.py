@@ -15,28 +15,30 @@ from typing import Any, Final
 
 import msgspec
 
-from symfleet.protocol.operations import (
-    Admit,
+from symfleet.protocol.answers import (
     Admitted,
     Answer,
-    Blame,
     Blamed,
     Changed,
-    Claim,
     Claimed,
-    CommitQuiescence,
-    Decide,
     Decided,
-    Defer,
     Failed,
     Marked,
+    Quiesced,
+    TakenOver,
+    TurnAnswers,
+)
+from symfleet.protocol.operations import (
+    Admit,
+    Blame,
+    Claim,
+    CommitQuiescence,
+    Decide,
+    Defer,
     MarkPublished,
     Operation,
-    Quiesced,
     Release,
-    TakenOver,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.types import StateId, WorkId
 

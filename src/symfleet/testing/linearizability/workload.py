@@ -17,21 +17,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from symfleet.protocol.answers import (
+    Claimed,
+    Lease,
+    Marked,
+    TurnAnswers,
+)
 from symfleet.protocol.operations import (
     Admit,
     Blame,
     Child,
     Claim,
-    Claimed,
     Decide,
     Defer,
-    Lease,
-    Marked,
     MarkPublished,
     Operation,
     Release,
     ReleaseCause,
-    TurnAnswers,
 )
 from symfleet.testing.ledgers import admission, child, decision, packed
 from symfleet.types import Epoch, Fence, FencingToken, Incarnation, Keep, StateId, WorkId

@@ -22,14 +22,18 @@ import msgspec
 from symfleet.corpus.layout import Reproduction, project, sink_folder
 from symfleet.corpus.publish import Folder, check_artefact
 from symfleet.ledger.contract import Ledger
-from symfleet.protocol.messages import Flips
+from symfleet.protocol.answers import (
+    Claimed,
+    Lease,
+)
+from symfleet.protocol.item_results import (
+    Flips,
+)
 from symfleet.protocol.operations import (
     Admission,
     Admit,
     Claim,
-    Claimed,
     Decide,
-    Lease,
     MarkPublished,
 )
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of

@@ -22,24 +22,26 @@ from symfleet.errors import IOFailure
 from symfleet.ledger import opener, places
 from symfleet.ledger.contract import LedgerReader
 from symfleet.ledger.sqlite import SqliteLedger
+from symfleet.protocol.answers import (
+    Claimed,
+    Decided,
+    Failed,
+    Lease,
+    Quiesced,
+    TurnAnswers,
+)
 from symfleet.protocol.events import PublishFailed
 from symfleet.protocol.operations import (
     Admit,
     Child,
     Claim,
-    Claimed,
     CloseEpoch,
     CommitQuiescence,
     Decide,
-    Decided,
-    Failed,
-    Lease,
     MarkPublished,
     Operation,
-    Quiesced,
     RecordAck,
     SetSource,
-    TurnAnswers,
 )
 from symfleet.testing.ledgers import (
     admission,

@@ -15,6 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from symfleet.corpus.publish import STEP_ARTEFACTS_MAX
+from symfleet.protocol.answers import (
+    Answer,
+    Claimed,
+    Decided,
+    TurnAnswers,
+)
 from symfleet.protocol.batch import take_batch
 from symfleet.protocol.codec import KINDS
 from symfleet.protocol.coordinator import Coordinator
@@ -34,12 +40,8 @@ from symfleet.protocol.events import (
 )
 from symfleet.protocol.messages import Progress, Ready, Result, Started, Work
 from symfleet.protocol.operations import (
-    Answer,
-    Claimed,
     Decide,
-    Decided,
     Operation,
-    TurnAnswers,
 )
 from symfleet.protocol.setup import CoordinatorSetup
 from symfleet.testing.scale.costs import Vector, next_look, total

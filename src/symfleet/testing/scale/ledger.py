@@ -26,34 +26,36 @@ from symfleet.ledger.plan import (
     rest_place,
     why_not_quiescent,
 )
-from symfleet.protocol.knowledge import pack, unpack
-from symfleet.protocol.operations import (
-    Admission,
-    Admit,
+from symfleet.protocol.answers import (
     Admitted,
     Answer,
     Audited,
-    AuditLeases,
     Changed,
-    Claim,
     Claimed,
-    CloseEpoch,
-    CommitQuiescence,
     Counted,
-    CountFaults,
-    Decide,
     Decided,
     EpochOpening,
     Failed,
     Lease,
-    Operation,
     Quiesced,
+    TakenOver,
+    TurnAnswers,
+)
+from symfleet.protocol.knowledge import pack, unpack
+from symfleet.protocol.operations import (
+    Admission,
+    Admit,
+    AuditLeases,
+    Claim,
+    CloseEpoch,
+    CommitQuiescence,
+    CountFaults,
+    Decide,
+    Operation,
     RecordAck,
     Release,
     SetSource,
-    TakenOver,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.types import Epoch, Fence, FencingToken, InputId, Keep, StateId, WorkId, WorkState
 

@@ -9,6 +9,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar, assert_never
 
 from symfleet.errors import ExitCode, IOFailure
+from symfleet.protocol.answers import (
+    SinkRow,
+    TurnAnswers,
+)
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import (
@@ -31,7 +35,6 @@ from symfleet.protocol.events import (
     StopRequested,
 )
 from symfleet.protocol.messages import Accepted, Message, Work
-from symfleet.protocol.operations import SinkRow, TurnAnswers
 from symfleet.protocol.setup import CoordinatorSetup
 from symfleet.testing.simulation.clock import ProcessClock
 from symfleet.types import DispatchToken

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from symfleet.protocol.answers import (
+    EpochOpening,
+)
 from symfleet.protocol.messages import EngineSetup
-from symfleet.protocol.operations import EpochOpening
 from symfleet.protocol.setup import CoordinatorSetup, Knobs, Peer, SourceSetup, WorkerSetup
 from symfleet.testing.synthetic import SyntheticProgram
 from symfleet.types import CampaignId, GenerationId, Incarnation, Keep

@@ -14,23 +14,25 @@ from typing import Final
 
 import msgspec
 
+from symfleet.protocol.answers import (
+    Admitted,
+    Answer,
+    Changed,
+    Claimed,
+    Counted,
+    Decided,
+    TurnAnswers,
+)
 from symfleet.protocol.codec import HEADER_BYTES, NO_SLOT, kind_of
 from symfleet.protocol.operations import (
     Admit,
-    Admitted,
-    Answer,
     Blame,
-    Changed,
     Claim,
-    Claimed,
-    Counted,
     CountFaults,
     Decide,
-    Decided,
     Defer,
     Operation,
     Release,
-    TurnAnswers,
 )
 
 _STEP: Final = struct.Struct("<dq")

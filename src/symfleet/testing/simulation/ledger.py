@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from symfleet.clock import Clock
 from symfleet.ledger.contract import CampaignRow, EpochRequest
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.operations import Claim, EpochOpening, Operation, TurnAnswers
+from symfleet.protocol.answers import (
+    EpochOpening,
+    TurnAnswers,
+)
+from symfleet.protocol.operations import (
+    Claim,
+    Operation,
+)
 
 
 class SimulatedLedger(MemoryLedger):

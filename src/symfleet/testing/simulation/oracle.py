@@ -14,18 +14,20 @@ from dataclasses import dataclass
 
 from symfleet.ledger.edges import unpack_edges
 from symfleet.ledger.memory import MemoryLedger
+from symfleet.protocol.answers import (
+    Decided,
+    EpochOpening,
+    Quiesced,
+    TurnAnswers,
+)
 from symfleet.protocol.messages import Work
 from symfleet.protocol.operations import (
     CloseEpoch,
     CommitQuiescence,
     Decide,
-    Decided,
-    EpochOpening,
     Operation,
-    Quiesced,
     RecordAck,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.testing.simulation.oracle_rows import TrueRows
 from symfleet.testing.synthetic import SyntheticProgram

@@ -12,31 +12,33 @@ from dataclasses import dataclass
 from typing import Final
 
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.codec import FrameFault
-from symfleet.protocol.operations import (
-    Admit,
+from symfleet.protocol.answers import (
     Admitted,
     Answer,
     Audited,
-    AuditLeases,
-    Blame,
     Blamed,
     Changed,
-    Claim,
     Claimed,
+    Decided,
+    EpochOpening,
+    Failed,
+    Quiesced,
+    TakenOver,
+    TurnAnswers,
+)
+from symfleet.protocol.codec import FrameFault
+from symfleet.protocol.operations import (
+    Admit,
+    AuditLeases,
+    Blame,
+    Claim,
     CommitQuiescence,
     CountFaults,
     Decide,
-    Decided,
     Defer,
-    EpochOpening,
-    Failed,
     Operation,
-    Quiesced,
     Release,
-    TakenOver,
     TakeOver,
-    TurnAnswers,
 )
 from symfleet.types import (
     Epoch,

@@ -7,7 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from symfleet.errors import IOFailure
-from symfleet.protocol.operations import Operation, TurnAnswers
+from symfleet.protocol.answers import (
+    TurnAnswers,
+)
+from symfleet.protocol.operations import (
+    Operation,
+)
 from symfleet.testing.simulation.coordinator import SimulatedCoordinator
 
 if TYPE_CHECKING:

@@ -14,7 +14,13 @@ from pathlib import Path
 
 from symfleet.clock import SystemClock
 from symfleet.ledger import opener
-from symfleet.protocol.operations import Admit, Claim, Claimed
+from symfleet.protocol.answers import (
+    Claimed,
+)
+from symfleet.protocol.operations import (
+    Admit,
+    Claim,
+)
 from symfleet.testing.ledgers import admission, campaign_row, decision, epoch_request
 
 

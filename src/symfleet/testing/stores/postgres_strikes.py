@@ -33,13 +33,15 @@ from symfleet.errors import BusyError
 from symfleet.ledger import opener, postgres_opener, postgres_writer
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.postgres_writer import PostgresWriter
+from symfleet.protocol.answers import (
+    Claimed,
+    Decided,
+    Lease,
+)
 from symfleet.protocol.operations import (
     Admit,
     Claim,
-    Claimed,
     Decide,
-    Decided,
-    Lease,
 )
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
 from symfleet.testing.stores.postgres_cluster import Cluster, programs
