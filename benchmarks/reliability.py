@@ -83,7 +83,7 @@ def _soaked(result: Result) -> str:
 
 def _figure(result: Result, name: str) -> str:
     one = result["figures"][name]
-    return f"{one['median']:g} {one['unit']}"
+    return f"{one['median']:.3g} {one['unit']}"
 
 
 def _million(result: Result) -> str:
@@ -175,8 +175,8 @@ PROGRAMMES: Final = (
         "a worker's death",
         "python -m benchmarks.noticed",
         lambda r: (
-            f"{r['deaths']} deaths, noticed in {r['noticed']['p50_ms']:g} ms (p50),"
-            f" {r['noticed']['p99_ms']:g} ms (p99)"
+            f"{r['deaths']} deaths, noticed in {r['noticed']['p50_ms']:.3g} ms (p50),"
+            f" {r['noticed']['p99_ms']:.3g} ms (p99)"
         ),
     ),
 )
