@@ -36,17 +36,8 @@ from symfleet.ledger import opener, postgres_opener
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.row_reading import RowReading
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    Decide,
-    Release,
-)
+from symfleet.protocol.answers import Claimed, Decided, Lease
+from symfleet.protocol.operations import Admit, Claim, Decide, Release
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
 from symfleet.testing.stores.postgres_cluster import Cluster, programs
 from symfleet.types import CampaignId, Keep, WorkState

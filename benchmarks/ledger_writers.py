@@ -14,15 +14,8 @@ from symfleet.clock import SystemClock
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.ledger.places import attach_ledger
 from symfleet.ledger.postgres_attached import AttachedLedger, AttachRequest
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Claim,
-    Release,
-)
+from symfleet.protocol.answers import Claimed, Decided, Lease
+from symfleet.protocol.operations import Claim, Release
 from symfleet.testing.ledgers import child, decision
 from symfleet.types import Keep
 

@@ -27,14 +27,8 @@ from symfleet.clock import Clock, SystemClock
 from symfleet.config.environment import inherited_environment
 from symfleet.config.model import CampaignConfig, Output, Resources, Target
 from symfleet.ledger.contract import GenerationKey, Ledger
-from symfleet.protocol.answers import (
-    Changed,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Operation,
-    Release,
-)
+from symfleet.protocol.answers import Changed, TurnAnswers
+from symfleet.protocol.operations import Operation, Release
 from symfleet.runtime import rank as rank_module
 from symfleet.runtime import root as root_module
 from symfleet.runtime import stores as stores_module

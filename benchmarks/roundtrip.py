@@ -31,15 +31,10 @@ from symfleet.clock import Clock, SystemClock
 from symfleet.config.environment import inherited_environment
 from symfleet.config.model import Advanced, CampaignConfig, Output, Resources, Stop, Target
 from symfleet.ledger.contract import GenerationKey, Ledger
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
+from symfleet.protocol.answers import TurnAnswers
 from symfleet.protocol.codec import HEADER_BYTES, KINDS
 from symfleet.protocol.messages import Work
-from symfleet.protocol.operations import (
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Decide, Operation
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime import rank as rank_module
 from symfleet.runtime import root as root_module

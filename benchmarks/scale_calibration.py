@@ -22,14 +22,10 @@ from benchmarks.scale_stores import measure_postgres, measure_sqlite, measure_tu
 from symfleet.corpus import publish
 from symfleet.corpus.layout import ProjectedFile
 from symfleet.corpus.publish import SYNC_FILES_MAX, Folder, Publisher
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
+from symfleet.protocol.answers import TurnAnswers
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import CoordinatorAction, CoordinatorEvent, SinkAdvanced
-from symfleet.protocol.operations import (
-    Operation,
-)
+from symfleet.protocol.operations import Operation
 from symfleet.runtime.coordinator_loop import CoordinatorLoop
 from symfleet.runtime.plan import read_plan
 from symfleet.testing.jobs import Role, until

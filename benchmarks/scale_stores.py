@@ -10,18 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.ledger import Make, Owned, create, on_server, own
-from symfleet.protocol.answers import (
-    Claimed,
-    Lease,
-)
+from symfleet.protocol.answers import Claimed, Lease
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.messages import Turn
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Admit, Claim, Decide, Operation
 from symfleet.protocol.turns import (
     decode_answers,
     decode_operations,

@@ -29,18 +29,9 @@ from symfleet.clock import SystemClock
 from symfleet.config.environment import inherited_environment
 from symfleet.ledger import opener
 from symfleet.ledger.contract import Ledger
-from symfleet.protocol.answers import (
-    Answer,
-    Claimed,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, Claimed, TurnAnswers
 from symfleet.protocol.codec import Codec
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Admit, Claim, Decide, Operation
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime.introduction import RootGone
 from symfleet.runtime.mpirun import find_mpirun, mpirun_command

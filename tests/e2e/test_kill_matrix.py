@@ -19,14 +19,8 @@ import pytest
 
 from symfleet import crash
 from symfleet.corpus.admission import admission_of
-from symfleet.protocol.answers import (
-    Claimed,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    CountFaults,
-)
+from symfleet.protocol.answers import Claimed
+from symfleet.protocol.operations import Admit, Claim, CountFaults
 from symfleet.testing.kills.loop import collect_facts
 from symfleet.testing.kills.mpi_cases import (
     Case,

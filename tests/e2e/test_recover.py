@@ -25,13 +25,8 @@ import pytest
 
 from symfleet.ledger import opener
 from symfleet.ledger.contract import EpochRequest
-from symfleet.protocol.answers import (
-    Claimed,
-)
-from symfleet.protocol.operations import (
-    Blame,
-    Claim,
-)
+from symfleet.protocol.answers import Claimed
+from symfleet.protocol.operations import Blame, Claim
 from symfleet.testing.ledgers import ManualClock, campaign_row, epoch_request
 from symfleet.testing.small_disk import SmallDisk
 from symfleet.testing.stores.ledger_damage import flip_byte, unguarded

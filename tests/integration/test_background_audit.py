@@ -16,17 +16,8 @@ from symfleet.ledger.audit_background import SHARE, BackgroundAudit, Slices
 from symfleet.ledger.contract import Finding
 from symfleet.ledger.faults import DiskFailureError, unreadable
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.protocol.answers import (
-    Claimed,
-    Quiesced,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    CloseEpoch,
-    CommitQuiescence,
-    SetSource,
-)
+from symfleet.protocol.answers import Claimed, Quiesced
+from symfleet.protocol.operations import Admit, Claim, CloseEpoch, CommitQuiescence, SetSource
 from symfleet.testing.jobs import Role, until
 from symfleet.testing.ledgers import (
     ManualClock,

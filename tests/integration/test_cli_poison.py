@@ -20,15 +20,8 @@ from symfleet.corpus.inbox import (
     read_commands,
 )
 from symfleet.ledger.contract import Ledger
-from symfleet.protocol.answers import (
-    Blamed,
-    Claimed,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Blame,
-    Claim,
-)
+from symfleet.protocol.answers import Blamed, Claimed
+from symfleet.protocol.operations import Admit, Blame, Claim
 from symfleet.testing.jobs import until
 from symfleet.testing.ledgers import epoch_request
 from symfleet.testing.programs import ProgramCampaign

@@ -30,12 +30,8 @@ from symfleet.protocol.events import (
     StartExecutor,
     WorkerEvent,
 )
-from symfleet.protocol.item_results import (
-    Executed,
-)
-from symfleet.protocol.messages import (
-    EngineSetup,
-)
+from symfleet.protocol.item_results import Executed
+from symfleet.protocol.messages import EngineSetup
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.work import WorkItem, encode_item, work_id_of
 from symfleet.testing.small_disk import SmallDisk

@@ -48,9 +48,7 @@ from symfleet.ledger.postgres_tables import own_tables
 from symfleet.ledger.relocation import Relocated, relocate
 from symfleet.ledger.sqlite_tables import SqliteCopy, open_tables
 from symfleet.ledger.tables import TableDigest, digest_of
-from symfleet.protocol.answers import (
-    Claimed,
-)
+from symfleet.protocol.answers import Claimed
 from symfleet.protocol.operations import (
     Admit,
     Blame,

@@ -22,12 +22,7 @@ from symfleet.config.model import Advanced, Stop
 from symfleet.corpus.admission import admission_of
 from symfleet.ledger.contract import LedgerStatus
 from symfleet.ledger.manifest import decode_manifest, token_of
-from symfleet.protocol.answers import (
-    Blamed,
-    Changed,
-    Claimed,
-    Decided,
-)
+from symfleet.protocol.answers import Blamed, Changed, Claimed, Decided
 from symfleet.protocol.operations import (
     Admission,
     Admit,

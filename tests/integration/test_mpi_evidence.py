@@ -32,16 +32,9 @@ from symfleet.corpus.admission import admission_of
 from symfleet.errors import ExitCode
 from symfleet.ledger.contract import DecisionRow, LedgerStatus
 from symfleet.ledger.manifest import decode_manifest, token_of
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-    Lease,
-)
+from symfleet.protocol.answers import Claimed, Decided, Lease
 from symfleet.protocol.codec import PROTOCOL_VERSION
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-)
+from symfleet.protocol.operations import Admit, Claim
 from symfleet.runtime.mpirun import find_mpirun, mpirun_command
 from symfleet.testing.jobs import Job, Role, until
 from symfleet.testing.joined import OURS, join

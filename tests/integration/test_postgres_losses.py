@@ -19,17 +19,8 @@ from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.postgres_connection import PostgresConnection, connect
 from symfleet.ledger.postgres_faults import ConflictError, ConnectionLostError
 from symfleet.ledger.postgres_writer import PostgresWriter
-from symfleet.protocol.answers import (
-    Blamed,
-    Claimed,
-    Decided,
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Blame,
-    Claim,
-)
+from symfleet.protocol.answers import Blamed, Claimed, Decided, Lease
+from symfleet.protocol.operations import Admit, Blame, Claim
 from symfleet.testing.ledgers import admission, campaign_row, decision, epoch_request
 from symfleet.testing.stores.postgres_cluster import Cluster
 from symfleet.testing.stores.postgres_writers import attached

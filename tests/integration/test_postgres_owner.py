@@ -20,15 +20,8 @@ from symfleet.ledger import opener, postgres_opener
 from symfleet.ledger.postgres import ATTEMPTS, PostgresLedger
 from symfleet.ledger.postgres_connection import lock_keys
 from symfleet.ledger.postgres_faults import ConflictError
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-)
+from symfleet.protocol.answers import Claimed, Decided, Lease
+from symfleet.protocol.operations import Admit, Claim
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,

@@ -28,9 +28,7 @@ from symfleet.ledger.contract import Ledger
 from symfleet.ledger.copies import CHECK_FIRST_NAME
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.postgres_faults import refused_connection
-from symfleet.protocol.answers import (
-    Claimed,
-)
+from symfleet.protocol.answers import Claimed
 from symfleet.protocol.operations import (
     Admit,
     Blame,

@@ -17,14 +17,8 @@ from symfleet.errors import DataError, ExitCode, IntegrityError, SymfleetError
 from symfleet.ledger import opener
 from symfleet.ledger.highwater import Highwater, read_highwater
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-)
+from symfleet.protocol.answers import Claimed, Decided
+from symfleet.protocol.operations import Admit, Claim
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,

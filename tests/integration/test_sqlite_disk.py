@@ -17,18 +17,8 @@ from symfleet.ledger.database import connect_reader
 from symfleet.ledger.faults import DiskFailureError
 from symfleet.ledger.reserve import RESERVE_NAME, free_reserve, keep_reserve
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-    Failed,
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    CloseEpoch,
-    Release,
-)
+from symfleet.protocol.answers import Claimed, Decided, Failed, Lease
+from symfleet.protocol.operations import Admit, Claim, CloseEpoch, Release
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,

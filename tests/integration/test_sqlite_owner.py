@@ -19,14 +19,8 @@ from symfleet.clock import SystemClock
 from symfleet.errors import BusyError, ExitCode, UserError
 from symfleet.ledger import opener
 from symfleet.ledger.owner_lock import Holder, acquire
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-)
+from symfleet.protocol.answers import Claimed, Decided
+from symfleet.protocol.operations import Admit, Claim
 from symfleet.testing.kills import ledger_kills
 from symfleet.testing.ledgers import (
     ManualClock,

@@ -13,9 +13,7 @@ from symfleet.errors import InternalError
 from symfleet.ledger import opener
 from symfleet.ledger.sqlite import SqliteLedger
 from symfleet.ledger.statements import load
-from symfleet.protocol.answers import (
-    Claimed,
-)
+from symfleet.protocol.answers import Claimed
 from symfleet.protocol.operations import (
     Admit,
     Blame,

@@ -17,14 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived
 from symfleet.protocol.fleet import SlotPhase
-from symfleet.protocol.item_results import (
-    Executed,
-)
-from symfleet.protocol.messages import (
-    Progress,
-    Result,
-    Started,
-)
+from symfleet.protocol.item_results import Executed
+from symfleet.protocol.messages import Progress, Result, Started
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import CoordinatorBench, Delivered, Turn
 from symfleet.testing.synthetic import SyntheticProgram

@@ -43,12 +43,7 @@ from symfleet.ledger.contract import (
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.protocol.answers import (
-    Claimed,
-    Lease,
-    SinkRow,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Claimed, Lease, SinkRow, TurnAnswers
 from symfleet.protocol.operations import (
     Admit,
     AuditLeases,

@@ -18,10 +18,7 @@ from symfleet.corpus.durable import make_folder
 from symfleet.corpus.layout import LOST_AND_FOUND, Reproduction, corpus_path, project, sink_folder
 from symfleet.corpus.publish import Publisher
 from symfleet.corpus.reproductions import same_for_all
-from symfleet.protocol.answers import (
-    Artefact,
-    SinkRow,
-)
+from symfleet.protocol.answers import Artefact, SinkRow
 from symfleet.protocol.events import PublishFailed, SinkAdvanced
 from symfleet.types import Epoch, Incarnation, InputId, Outcome, SinkKind, input_id_of
 

@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 
 from symfleet import errors
 from symfleet.errors import DataError, SymfleetError
-from symfleet.protocol.answers import (
-    Answer,
-    TurnAnswers,
-)
-from symfleet.protocol.item_results import (
-    Flips,
-)
-from symfleet.protocol.operations import (
-    Operation,
-)
+from symfleet.protocol.answers import Answer, TurnAnswers
+from symfleet.protocol.item_results import Flips
+from symfleet.protocol.operations import Operation
 from symfleet.protocol.pieces import Assembly, split
 from symfleet.protocol.turns import (
     decode_answers,

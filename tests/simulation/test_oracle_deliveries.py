@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from symfleet.protocol.answers import (
-    Quiesced,
-)
+from symfleet.protocol.answers import Quiesced
 from symfleet.protocol.operations import (
     CloseEpoch,
     CommitQuiescence,

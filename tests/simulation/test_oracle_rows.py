@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from symfleet.protocol.answers import (
-    Admitted,
-    Changed,
-    Claimed,
-    Counted,
-    Failed,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Admitted, Changed, Claimed, Counted, Failed, TurnAnswers
 from symfleet.protocol.operations import (
     Admit,
     AuditLeases,

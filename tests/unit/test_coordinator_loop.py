@@ -8,9 +8,7 @@ from typing import Any, cast
 import pytest
 
 from symfleet.errors import IOFailure
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
+from symfleet.protocol.answers import TurnAnswers
 from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.events import (
     CoordinatorAction,
@@ -20,9 +18,7 @@ from symfleet.protocol.events import (
     PublishFailed,
     RankLost,
 )
-from symfleet.protocol.operations import (
-    Operation,
-)
+from symfleet.protocol.operations import Operation
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime.coordinator_loop import CoordinatorLoop, CoordinatorParts
 from symfleet.runtime.observer import Unobserved

@@ -7,9 +7,7 @@ import pytest
 
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.config.model import CampaignConfig, Output, Target
-from symfleet.protocol.answers import (
-    EpochOpening,
-)
+from symfleet.protocol.answers import EpochOpening
 from symfleet.protocol.events import FrameReceived, RankLost
 from symfleet.protocol.setup import Knobs, Peer
 from symfleet.runtime.introduction import (

@@ -7,16 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from symfleet.ledger.postgres_owner import GivenUpError
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
+from symfleet.protocol.answers import TurnAnswers
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
 from symfleet.protocol.messages import Beat, TurnAnswer
-from symfleet.protocol.operations import (
-    Claim,
-    Operation,
-)
+from symfleet.protocol.operations import Claim, Operation
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime.introduction import RootGone
 from symfleet.runtime.own_ledger import OwnLedger

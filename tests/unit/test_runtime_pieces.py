@@ -28,15 +28,9 @@ from symfleet.errors import (
 )
 from symfleet.ledger.memory import MemoryLedger
 from symfleet.ledger.owner_lock import Holder, acquire
-from symfleet.protocol.answers import (
-    Claimed,
-    Failed,
-)
+from symfleet.protocol.answers import Claimed, Failed
 from symfleet.protocol.events import StopRequested
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-)
+from symfleet.protocol.operations import Admit, Claim
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import LOCK_NAME, CampaignLock
 from symfleet.runtime.engines import engine_setup, find_program, knobs_of

@@ -10,13 +10,7 @@ import pytest
 
 from symfleet.errors import DataError, IOFailure
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.answers import (
-    Admitted,
-    Answer,
-    Claimed,
-    Counted,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Admitted, Answer, Claimed, Counted, TurnAnswers
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.coordinator_view import joined_view
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost, TurnRefused

@@ -30,9 +30,7 @@ from symfleet.corpus.publish import (
     check_artefact,
 )
 from symfleet.corpus.reproductions import Reproductions
-from symfleet.protocol.answers import (
-    Artefact,
-)
+from symfleet.protocol.answers import Artefact
 from symfleet.types import SinkKind
 
 KINDS: Final = tuple(SinkKind)

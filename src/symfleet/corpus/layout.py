@@ -13,9 +13,7 @@ from typing import Final, assert_never
 from symfleet.config.model import INPUT_MARK
 from symfleet.config.target import SOCKET_MODES
 from symfleet.corpus.peer import PEER
-from symfleet.protocol.answers import (
-    Artefact,
-)
+from symfleet.protocol.answers import Artefact
 from symfleet.types import InputId, SinkKind
 
 LOST_AND_FOUND: Final = "lost+found"

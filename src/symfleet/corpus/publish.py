@@ -28,10 +28,7 @@ from symfleet.corpus.durable import (
 )
 from symfleet.corpus.layout import LOST_AND_FOUND, STAGING, ProjectedFile, Reproduction, project
 from symfleet.errors import IntegrityError, SymfleetError
-from symfleet.protocol.answers import (
-    Artefact,
-    SinkRow,
-)
+from symfleet.protocol.answers import Artefact, SinkRow
 from symfleet.protocol.events import PublishFailed, SinkAdvanced
 from symfleet.types import SinkKind
 

@@ -11,9 +11,7 @@ from symfleet.config.resolve import parse_toml
 from symfleet.corpus.layout import Reproduction
 from symfleet.errors import SymfleetError
 from symfleet.ledger.contract import LedgerReader
-from symfleet.protocol.answers import (
-    Artefact,
-)
+from symfleet.protocol.answers import Artefact
 from symfleet.types import Epoch
 
 

@@ -29,11 +29,7 @@ from symfleet.protocol.events import (
     StartExecutor,
     WorkerEvent,
 )
-from symfleet.protocol.item_results import (
-    ChildReport,
-    Executed,
-    Flips,
-)
+from symfleet.protocol.item_results import ChildReport, Executed, Flips
 from symfleet.protocol.ranges import plain
 from symfleet.protocol.work import decode_item, work_id_of
 from symfleet.types import NO_SPACE, InputId, Outcome, WorkId, input_id_of, parse_input_id

@@ -19,15 +19,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from symfleet.config.ledger_address import LedgerAccess
-from symfleet.protocol.answers import (
-    Artefact,
-    EpochOpening,
-    SinkRow,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Operation,
-)
+from symfleet.protocol.answers import Artefact, EpochOpening, SinkRow, TurnAnswers
+from symfleet.protocol.operations import Operation
 from symfleet.types import (
     CampaignId,
     Epoch,

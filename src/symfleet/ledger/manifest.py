@@ -14,9 +14,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from symfleet.errors import DataError
-from symfleet.protocol.item_results import (
-    Flips,
-)
+from symfleet.protocol.item_results import Flips
 from symfleet.protocol.operations import Child, Decide
 from symfleet.types import Epoch, Fence, FencingToken, Incarnation, InputId, Outcome, WorkId
 

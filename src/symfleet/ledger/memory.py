@@ -31,14 +31,7 @@ from symfleet.ledger.memory_state import (
 from symfleet.ledger.tally import (
     chain_start,
 )
-from symfleet.protocol.answers import (
-    Answer,
-    Counted,
-    EpochOpening,
-    Failed,
-    SinkRow,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, Counted, EpochOpening, Failed, SinkRow, TurnAnswers
 from symfleet.protocol.operations import (
     Admit,
     AuditLeases,

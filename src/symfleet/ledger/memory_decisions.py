@@ -20,12 +20,8 @@ from symfleet.ledger.tally import (
     encode_record,
     record_of,
 )
-from symfleet.protocol.answers import (
-    Decided,
-)
-from symfleet.protocol.operations import (
-    Decide,
-)
+from symfleet.protocol.answers import Decided
+from symfleet.protocol.operations import Decide
 from symfleet.types import (
     SinkKind,
     WorkState,

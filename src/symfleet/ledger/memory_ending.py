@@ -9,15 +9,7 @@ from symfleet.ledger.memory_rows import MemoryRows
 from symfleet.ledger.memory_state import (
     Ack,
 )
-from symfleet.protocol.answers import (
-    Audited,
-    Blamed,
-    Changed,
-    Counted,
-    Marked,
-    Quiesced,
-    TakenOver,
-)
+from symfleet.protocol.answers import Audited, Blamed, Changed, Counted, Marked, Quiesced, TakenOver
 from symfleet.protocol.operations import (
     AuditLeases,
     Blame,

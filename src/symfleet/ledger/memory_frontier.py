@@ -8,16 +8,8 @@ from symfleet.ledger.memory_rows import MemoryRows
 from symfleet.ledger.memory_state import (
     Work,
 )
-from symfleet.protocol.answers import (
-    Admitted,
-    Claimed,
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Admission,
-    Admit,
-    Claim,
-)
+from symfleet.protocol.answers import Admitted, Claimed, Lease
+from symfleet.protocol.operations import Admission, Admit, Claim
 from symfleet.types import (
     Fence,
     FencingToken,

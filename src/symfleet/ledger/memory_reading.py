@@ -28,10 +28,7 @@ from symfleet.ledger.tally import (
     stories_digest,
     totals_of,
 )
-from symfleet.protocol.answers import (
-    Artefact,
-    SinkRow,
-)
+from symfleet.protocol.answers import Artefact, SinkRow
 from symfleet.types import Epoch, InputId, Keep, SinkKind, WorkState, input_id_of
 
 

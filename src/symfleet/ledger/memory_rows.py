@@ -14,9 +14,7 @@ from symfleet.ledger.memory_state import (
     Tables,
     Work,
 )
-from symfleet.protocol.answers import (
-    Artefact,
-)
+from symfleet.protocol.answers import Artefact
 from symfleet.types import (
     Epoch,
     Fence,

@@ -11,10 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from symfleet.ledger.tally import DecisionRecord, Shown
-from symfleet.protocol.answers import (
-    Artefact,
-    SinkRow,
-)
+from symfleet.protocol.answers import Artefact, SinkRow
 from symfleet.types import (
     Epoch,
     Fence,

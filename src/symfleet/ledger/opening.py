@@ -13,9 +13,7 @@ from symfleet.ledger.standing import Standing, published_nth
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import chain_start
 from symfleet.ledger.turn_counts import require_rows
-from symfleet.protocol.answers import (
-    SinkRow,
-)
+from symfleet.protocol.answers import SinkRow
 from symfleet.types import CampaignId, Epoch, SinkKind, WorkId
 
 _SQL: Final = load("opening")

@@ -16,13 +16,7 @@ from pyroaring import BitMap
 from symfleet.errors import DataError, IntegrityError
 from symfleet.ledger.edges import Knowledge, unpack_edges
 from symfleet.ledger.manifest import Manifest, distinct_children, manifest_of
-from symfleet.protocol.operations import (
-    Child,
-    Decide,
-    MarkPublished,
-    Release,
-    ReleaseCause,
-)
+from symfleet.protocol.operations import Child, Decide, MarkPublished, Release, ReleaseCause
 from symfleet.protocol.work import WorkItem, decode_item, state_id_of, work_id_of_payload
 from symfleet.types import (
     CampaignId,

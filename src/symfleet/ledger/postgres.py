@@ -27,14 +27,8 @@ from symfleet.ledger.postgres_owner import Ownership
 from symfleet.ledger.postgres_scope import Scope
 from symfleet.ledger.postgres_statements import BATCHES, SESSION
 from symfleet.ledger.postgres_writer import ATTEMPTS, Attempt, PostgresWriter
-from symfleet.protocol.answers import (
-    EpochOpening,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Operation,
-    TakeOver,
-)
+from symfleet.protocol.answers import EpochOpening, TurnAnswers
+from symfleet.protocol.operations import Operation, TakeOver
 
 __all__ = ["ATTEMPTS", "PostgresLedger"]
 

@@ -23,15 +23,8 @@ from symfleet.ledger.postgres_owner import Ownership, given_up, lost_to_another,
 from symfleet.ledger.postgres_statements import BATCHES, SESSION
 from symfleet.ledger.postgres_writer import Attempt, PostgresWriter
 from symfleet.ledger.row_reading import read_campaign
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    CloseEpoch,
-    CommitQuiescence,
-    Operation,
-    TakeOver,
-)
+from symfleet.protocol.answers import TurnAnswers
+from symfleet.protocol.operations import CloseEpoch, CommitQuiescence, Operation, TakeOver
 
 ROOT_ONLY: Final = (TakeOver, CommitQuiescence, CloseEpoch)
 

@@ -52,14 +52,8 @@ from symfleet.ledger.row_ledger import RowLedger
 from symfleet.ledger.rows import Answer, Cursor
 from symfleet.ledger.standing import published_nth, read_standing
 from symfleet.ledger.statements import load
-from symfleet.protocol.answers import (
-    Marked,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    MarkPublished,
-    Operation,
-)
+from symfleet.protocol.answers import Marked, TurnAnswers
+from symfleet.protocol.operations import MarkPublished, Operation
 from symfleet.types import Epoch, SinkKind
 
 _T = TypeVar("_T")

@@ -33,14 +33,7 @@ from symfleet.ledger.rows import Cursor, Database
 from symfleet.ledger.standing import read_standing
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
-from symfleet.protocol.answers import (
-    Answer,
-    EpochOpening,
-    Failed,
-    Quiesced,
-    SinkRow,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, EpochOpening, Failed, Quiesced, SinkRow, TurnAnswers
 from symfleet.protocol.operations import (
     Admit,
     AuditLeases,

@@ -31,10 +31,7 @@ from symfleet.ledger.rows import Database
 from symfleet.ledger.standing import read_knowledge, read_unpublished
 from symfleet.ledger.statements import load
 from symfleet.ledger.tally import is_of_generation, totals_of
-from symfleet.protocol.answers import (
-    Artefact,
-    SinkRow,
-)
+from symfleet.protocol.answers import Artefact, SinkRow
 from symfleet.types import (
     CampaignId,
     Epoch,

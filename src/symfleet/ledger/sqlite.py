@@ -39,15 +39,8 @@ from symfleet.ledger.rows import Cursor
 from symfleet.ledger.standing import read_standing
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
-from symfleet.protocol.answers import (
-    Artefact,
-    EpochOpening,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Claim,
-    Operation,
-)
+from symfleet.protocol.answers import Artefact, EpochOpening, TurnAnswers
+from symfleet.protocol.operations import Claim, Operation
 from symfleet.types import SinkKind
 
 _T = TypeVar("_T")

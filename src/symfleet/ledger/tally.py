@@ -15,9 +15,7 @@ import msgspec
 
 from symfleet.ledger.contract import Totals
 from symfleet.ledger.plan import DecisionPlan
-from symfleet.protocol.item_results import (
-    Flips,
-)
+from symfleet.protocol.item_results import Flips
 from symfleet.protocol.operations import Decide
 from symfleet.types import CampaignId, Epoch, Incarnation, InputId, Outcome, SinkKind, WorkId
 

@@ -18,13 +18,8 @@ from symfleet.ledger.tally import (
     record_of,
 )
 from symfleet.ledger.turn_rows import Story, Turn
-from symfleet.protocol.answers import (
-    Decided,
-)
-from symfleet.protocol.operations import (
-    Child,
-    Decide,
-)
+from symfleet.protocol.answers import Decided
+from symfleet.protocol.operations import Child, Decide
 from symfleet.types import Incarnation, InputId, SinkKind
 
 _SQL: Final = load("turn")

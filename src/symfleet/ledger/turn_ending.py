@@ -9,12 +9,7 @@ from symfleet.ledger import plan as planning
 from symfleet.ledger.standing import published_nth
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
-from symfleet.protocol.answers import (
-    Audited,
-    Counted,
-    Marked,
-    Quiesced,
-)
+from symfleet.protocol.answers import Audited, Counted, Marked, Quiesced
 from symfleet.protocol.operations import (
     AuditLeases,
     CloseEpoch,

@@ -8,19 +8,8 @@ from symfleet.errors import DataError
 from symfleet.ledger import plan as planning
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Story, Turn
-from symfleet.protocol.answers import (
-    Admitted,
-    Claimed,
-    Counted,
-    Failed,
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Admission,
-    Admit,
-    Claim,
-    StoreInputs,
-)
+from symfleet.protocol.answers import Admitted, Claimed, Counted, Failed, Lease
+from symfleet.protocol.operations import Admission, Admit, Claim, StoreInputs
 from symfleet.types import (
     Fence,
     FencingToken,

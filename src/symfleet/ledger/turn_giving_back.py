@@ -8,17 +8,8 @@ from typing import Final
 from symfleet.ledger import plan as planning
 from symfleet.ledger.statements import load
 from symfleet.ledger.turn_rows import Turn
-from symfleet.protocol.answers import (
-    Blamed,
-    Changed,
-    TakenOver,
-)
-from symfleet.protocol.operations import (
-    Blame,
-    Defer,
-    Release,
-    TakeOver,
-)
+from symfleet.protocol.answers import Blamed, Changed, TakenOver
+from symfleet.protocol.operations import Blame, Defer, Release, TakeOver
 from symfleet.types import FencingToken, WorkId
 
 _SQL: Final = load("turn")

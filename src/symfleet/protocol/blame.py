@@ -16,9 +16,7 @@ import signal as signals
 from dataclasses import dataclass, field
 from typing import Final
 
-from symfleet.protocol.item_results import (
-    ExecutorDied,
-)
+from symfleet.protocol.item_results import ExecutorDied
 
 _SIGKILL: Final = int(signals.SIGKILL)
 

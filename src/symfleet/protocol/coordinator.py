@@ -25,11 +25,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from symfleet.errors import ExitCode
-from symfleet.protocol.answers import (
-    Admitted,
-    Answer,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Admitted, Answer, TurnAnswers
 from symfleet.protocol.blame import Breaker
 from symfleet.protocol.codec import Codec, FrameFault
 from symfleet.protocol.coordinator_view import CoordinatorView, SlotView, view_of
@@ -58,12 +54,7 @@ from symfleet.protocol.intake import Intake
 from symfleet.protocol.knowledge import CampaignKnowledge
 from symfleet.protocol.messages import Stop
 from symfleet.protocol.news import Newsroom
-from symfleet.protocol.operations import (
-    Admit,
-    CountSkips,
-    MarkPublished,
-    Operation,
-)
+from symfleet.protocol.operations import Admit, CountSkips, MarkPublished, Operation
 from symfleet.protocol.outbox import Outbox
 from symfleet.protocol.peer_frames import PeerFrames
 from symfleet.protocol.peers import Peers

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from symfleet.protocol.answers import (
-    Lease,
-)
+from symfleet.protocol.answers import Lease
 from symfleet.protocol.delivery import Delivery
 from symfleet.protocol.item_results import (
     ChildReport,
@@ -25,14 +23,8 @@ from symfleet.protocol.item_results import (
     Unsettled,
 )
 from symfleet.protocol.knowledge import is_ascending
-from symfleet.protocol.messages import (
-    Result,
-)
-from symfleet.protocol.operations import (
-    Child,
-    Decide,
-    FollowUp,
-)
+from symfleet.protocol.messages import Result
+from symfleet.protocol.operations import Child, Decide, FollowUp
 from symfleet.protocol.parts import Parts
 from symfleet.protocol.ranges import AMOUNT_MAX, NUMBER_MAX
 from symfleet.protocol.result_frames import children_digest

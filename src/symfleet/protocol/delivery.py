@@ -22,12 +22,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from symfleet.errors import SymfleetError
-from symfleet.protocol.answers import (
-    Lease,
-)
-from symfleet.protocol.operations import (
-    ReleaseCause,
-)
+from symfleet.protocol.answers import Lease
+from symfleet.protocol.operations import ReleaseCause
 from symfleet.protocol.violations import Chronicle
 from symfleet.protocol.work import WorkItem
 from symfleet.types import DispatchToken, Incarnation, SlotAddress

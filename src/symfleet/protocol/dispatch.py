@@ -12,9 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from symfleet.errors import IntegrityError
-from symfleet.protocol.answers import (
-    Lease,
-)
+from symfleet.protocol.answers import Lease
 from symfleet.protocol.core import Core
 from symfleet.protocol.delivery import Delivery, Phase, Reservation, Reservations, Step, Undo
 from symfleet.protocol.fleet import Slot, SlotPhase, WorkerPhase, WorkerRecord

@@ -10,12 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from symfleet.protocol.item_results import (
-    Executed,
-)
-from symfleet.protocol.messages import (
-    EngineSetup,
-)
+from symfleet.protocol.item_results import Executed
+from symfleet.protocol.messages import EngineSetup
 from symfleet.protocol.operations import Admission, RecordAck
 from symfleet.types import DispatchToken, Incarnation, WorkId
 

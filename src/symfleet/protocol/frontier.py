@@ -17,22 +17,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from symfleet.errors import IntegrityError
-from symfleet.protocol.answers import (
-    Answer,
-    Audited,
-    Changed,
-    Claimed,
-    Failed,
-    Lease,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, Audited, Changed, Claimed, Failed, Lease, TurnAnswers
 from symfleet.protocol.delivery import Undo
-from symfleet.protocol.operations import (
-    AuditLeases,
-    Claim,
-    Defer,
-    Release,
-)
+from symfleet.protocol.operations import AuditLeases, Claim, Defer, Release
 from symfleet.protocol.outbox import Outbox
 from symfleet.types import FencingToken, StateId, WorkId
 

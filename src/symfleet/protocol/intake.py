@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, assert_never
 
-from symfleet.protocol.answers import (
-    Answer,
-    Failed,
-)
+from symfleet.protocol.answers import Answer, Failed
 from symfleet.protocol.codec import BadBody, Foreign, Frame, FrameFault, Header, Unreadable
 from symfleet.protocol.core import Core
 from symfleet.protocol.delivery import Delivery, Undo
@@ -45,9 +42,7 @@ from symfleet.protocol.messages import (
     Welcome,
     WorkerFault,
 )
-from symfleet.protocol.operations import (
-    StoreInputs,
-)
+from symfleet.protocol.operations import StoreInputs
 from symfleet.protocol.parts import Parts
 from symfleet.protocol.settle import Settlement
 from symfleet.protocol.tokens import NO_TOKEN

@@ -13,10 +13,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from symfleet.protocol.item_results import (
-    ChildReport,
-    ItemResult,
-)
+from symfleet.protocol.item_results import ChildReport, ItemResult
 from symfleet.protocol.ranges import (
     Count,
     Life,

@@ -16,9 +16,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from symfleet.protocol.item_results import (
-    Flips,
-)
+from symfleet.protocol.item_results import Flips
 from symfleet.protocol.ranges import (
     Amount,
     Count,

@@ -11,10 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from symfleet.protocol.answers import (
-    Answer,
-    Failed,
-)
+from symfleet.protocol.answers import Answer, Failed
 from symfleet.protocol.events import CoordinatorAction, Note
 from symfleet.protocol.operations import (
     Admit,

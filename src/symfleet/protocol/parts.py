@@ -13,12 +13,8 @@ from typing import Final
 
 import msgspec
 
-from symfleet.protocol.item_results import (
-    ChildReport,
-)
-from symfleet.protocol.messages import (
-    Part,
-)
+from symfleet.protocol.item_results import ChildReport
+from symfleet.protocol.messages import Part
 from symfleet.types import InputId, input_id_of
 
 _REPORT_OVERHEAD: Final = 256

@@ -22,18 +22,12 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from symfleet.protocol.answers import (
-    Answer,
-    Quiesced,
-)
+from symfleet.protocol.answers import Answer, Quiesced
 from symfleet.protocol.core import QUIESCENT, Core, Ending
 from symfleet.protocol.events import Publish, Scan
 from symfleet.protocol.fleet import WorkerPhase
 from symfleet.protocol.messages import Prepare, Vote, VoteVoid
-from symfleet.protocol.operations import (
-    CommitQuiescence,
-    SetSource,
-)
+from symfleet.protocol.operations import CommitQuiescence, SetSource
 
 
 class VotePhase(enum.StrEnum):

@@ -15,15 +15,8 @@ from typing import Final
 import msgspec
 
 from symfleet.protocol.codec import Codec
-from symfleet.protocol.item_results import (
-    ChildReport,
-    Executed,
-    ItemResult,
-)
-from symfleet.protocol.messages import (
-    Part,
-    Result,
-)
+from symfleet.protocol.item_results import ChildReport, Executed, ItemResult
+from symfleet.protocol.messages import Part, Result
 from symfleet.protocol.tokens import NO_TOKEN
 from symfleet.protocol.violations import LocalProtocolError
 from symfleet.types import DispatchToken, InputId

@@ -12,32 +12,15 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from symfleet.errors import IntegrityError
-from symfleet.protocol.answers import (
-    Answer,
-    Blamed,
-    Changed,
-    Decided,
-    Failed,
-)
+from symfleet.protocol.answers import Answer, Blamed, Changed, Decided, Failed
 from symfleet.protocol.blame import Fate, judge_death
 from symfleet.protocol.core import Core
 from symfleet.protocol.decision import Invalid, Verified, to_decide, verify
 from symfleet.protocol.delivery import Delivery, Phase, Step, Undo
 from symfleet.protocol.fleet import Slot, SlotPhase
-from symfleet.protocol.item_results import (
-    Executed,
-    ExecutorDied,
-    NotRun,
-    Unsettled,
-)
-from symfleet.protocol.messages import (
-    Result,
-)
-from symfleet.protocol.operations import (
-    Blame,
-    Release,
-    ReleaseCause,
-)
+from symfleet.protocol.item_results import Executed, ExecutorDied, NotRun, Unsettled
+from symfleet.protocol.messages import Result
+from symfleet.protocol.operations import Blame, Release, ReleaseCause
 from symfleet.protocol.parts import Parts
 from symfleet.protocol.sizing import Costs
 from symfleet.types import Incarnation, SlotAddress, input_id_of

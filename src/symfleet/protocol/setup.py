@@ -13,9 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Final
 
 from symfleet.errors import UserError
-from symfleet.protocol.answers import (
-    EpochOpening,
-)
+from symfleet.protocol.answers import EpochOpening
 from symfleet.protocol.messages import EngineSetup
 from symfleet.types import CampaignId, Epoch, GenerationId, Incarnation, Keep
 

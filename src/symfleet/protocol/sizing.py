@@ -11,9 +11,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from symfleet.protocol.answers import (
-    Lease,
-)
+from symfleet.protocol.answers import Lease
 from symfleet.protocol.setup import Knobs
 from symfleet.types import WorkId
 

@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from symfleet.errors import ExitCode
-from symfleet.protocol.answers import (
-    Lease,
-)
+from symfleet.protocol.answers import Lease
 from symfleet.protocol.capacity import Capacity, end_without_hosts, whole_capacity
 from symfleet.protocol.core import Core, Ending
 from symfleet.protocol.delivery import Phase, Undo

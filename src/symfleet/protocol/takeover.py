@@ -20,18 +20,13 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from symfleet.protocol.answers import (
-    Answer,
-    TakenOver,
-)
+from symfleet.protocol.answers import Answer, TakenOver
 from symfleet.protocol.capacity import own_capacity
 from symfleet.protocol.core import Core
 from symfleet.protocol.events import GiveUpRank, Scan
 from symfleet.protocol.fleet import WorkerPhase
 from symfleet.protocol.messages import Adopt, Orphans, Refuse
-from symfleet.protocol.operations import (
-    TakeOver,
-)
+from symfleet.protocol.operations import TakeOver
 from symfleet.protocol.peers import PeerPhase, PeerRecord
 
 _SILENCES: Final = 2

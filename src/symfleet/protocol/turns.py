@@ -19,13 +19,8 @@ import msgspec
 
 from symfleet import errors
 from symfleet.errors import DataError, ExitCode, InternalError, SymfleetError
-from symfleet.protocol.answers import (
-    Answer,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Operation,
-)
+from symfleet.protocol.answers import Answer, TurnAnswers
+from symfleet.protocol.operations import Operation
 from symfleet.protocol.setup import Knobs
 
 _OTHER_BYTES: Final = 64 << 20

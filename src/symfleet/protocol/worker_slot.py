@@ -26,12 +26,7 @@ from symfleet.protocol.events import (
     StartExecutor,
     WorkerAction,
 )
-from symfleet.protocol.item_results import (
-    ExecutorDied,
-    ItemResult,
-    NotRun,
-    Unsettled,
-)
+from symfleet.protocol.item_results import ExecutorDied, ItemResult, NotRun, Unsettled
 from symfleet.protocol.messages import (
     AnyMessage,
     EngineSetup,

@@ -27,14 +27,8 @@ from symfleet.protocol.events import (
     ExecutorReady,
     SelfTestDone,
 )
-from symfleet.protocol.item_results import (
-    Executed,
-    Flips,
-    ItemResult,
-)
-from symfleet.protocol.messages import (
-    WorkEntry,
-)
+from symfleet.protocol.item_results import Executed, Flips, ItemResult
+from symfleet.protocol.messages import WorkEntry
 from symfleet.types import DispatchToken, Outcome, WorkId, input_id_of
 
 _What = TypeVar("_What")

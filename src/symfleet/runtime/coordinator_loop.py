@@ -24,9 +24,7 @@ from symfleet import crash
 from symfleet.clock import Clock
 from symfleet.corpus.publish import Publisher
 from symfleet.errors import ExitCode, SymfleetError
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
+from symfleet.protocol.answers import TurnAnswers
 from symfleet.protocol.batch import BatchBounds, take_batch
 from symfleet.protocol.codec import kind_of
 from symfleet.protocol.coordinator import Coordinator
@@ -47,10 +45,7 @@ from symfleet.protocol.events import (
     StopRequested,
 )
 from symfleet.protocol.messages import Result
-from symfleet.protocol.operations import (
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Decide, Operation
 from symfleet.runtime.intake import Intake
 from symfleet.runtime.introduction import without_late_words
 from symfleet.runtime.observer import EpochObserver

@@ -9,12 +9,8 @@ from pathlib import Path
 from symfleet.config.model import CampaignConfig
 from symfleet.corpus.admission import admission_of
 from symfleet.corpus.scan import FolderScanner
-from symfleet.protocol.answers import (
-    EpochOpening,
-)
-from symfleet.protocol.operations import (
-    Admission,
-)
+from symfleet.protocol.answers import EpochOpening
+from symfleet.protocol.operations import Admission
 from symfleet.protocol.setup import CoordinatorSetup, Knobs, Peer, SourceSetup
 from symfleet.runtime.engines import engine_setup
 from symfleet.runtime.identity import version

@@ -25,9 +25,7 @@ from symfleet.clock import Clock
 from symfleet.config.ledger_address import LedgerAccess
 from symfleet.config.model import CampaignConfig, Output
 from symfleet.errors import DataError
-from symfleet.protocol.answers import (
-    EpochOpening,
-)
+from symfleet.protocol.answers import EpochOpening
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
 from symfleet.protocol.pieces import PIECE_BYTES_MAX, split
 from symfleet.protocol.setup import Knobs, Peer, WorkerSetup

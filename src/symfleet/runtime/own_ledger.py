@@ -10,16 +10,12 @@ from collections.abc import Sequence
 
 from symfleet.ledger.contract import TurnLedger
 from symfleet.ledger.postgres_owner import GivenUpError
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
+from symfleet.protocol.answers import TurnAnswers
 from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.codec import Codec, kind_of
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
 from symfleet.protocol.messages import TurnAnswer
-from symfleet.protocol.operations import (
-    Operation,
-)
+from symfleet.protocol.operations import Operation
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime.introduction import RootGone
 from symfleet.runtime.layout import ROOT_RANK

@@ -14,17 +14,12 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.clock import Clock
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
+from symfleet.protocol.answers import TurnAnswers
 from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, RankLost
 from symfleet.protocol.messages import Turn, TurnAnswer
-from symfleet.protocol.operations import (
-    Claim,
-    Operation,
-)
+from symfleet.protocol.operations import Claim, Operation
 from symfleet.protocol.pieces import Assembly, split
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.turns import (

@@ -19,9 +19,7 @@ from symfleet.corpus.publish import Publisher
 from symfleet.coverage.generation import engine_build_of, generation_key
 from symfleet.ledger.contract import EpochRequest, Ledger
 from symfleet.observe.writer import StatusWriter
-from symfleet.protocol.answers import (
-    EpochOpening,
-)
+from symfleet.protocol.answers import EpochOpening
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import Finish, FrameReceived, RankLost

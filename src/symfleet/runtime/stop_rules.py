@@ -8,16 +8,9 @@ from typing import Final
 from symfleet.config.model import Stop
 from symfleet.errors import ExitCode, IOFailure
 from symfleet.ledger.contract import LedgerStatus
-from symfleet.protocol.answers import (
-    Answer,
-    Decided,
-    Failed,
-)
+from symfleet.protocol.answers import Answer, Decided, Failed
 from symfleet.protocol.events import StopRequested
-from symfleet.protocol.operations import (
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Decide, Operation
 from symfleet.types import Outcome
 
 DRAIN_S: Final = 10.0

@@ -31,10 +31,7 @@ import msgspec
 from symfleet import crash
 from symfleet.errors import DataError, SymfleetError
 from symfleet.ledger.contract import TurnLedger
-from symfleet.protocol.answers import (
-    Answer,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, TurnAnswers
 from symfleet.protocol.batch import BatchBounds
 from symfleet.protocol.codec import Codec, Frame, fault_of, kind_of
 from symfleet.protocol.coordinator_view import CoordinatorView

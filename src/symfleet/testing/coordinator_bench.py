@@ -12,11 +12,7 @@ from typing import Final
 
 from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.answers import (
-    Failed,
-    SinkRow,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Failed, SinkRow, TurnAnswers
 from symfleet.protocol.codec import Codec, Frame, Header
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.core import Core
@@ -33,21 +29,9 @@ from symfleet.protocol.events import (
     SinkAdvanced,
     SourceBatch,
 )
-from symfleet.protocol.item_results import (
-    ItemResult,
-)
-from symfleet.protocol.messages import (
-    AnyMessage,
-    EngineSetup,
-    Hello,
-    Ready,
-    Result,
-    Work,
-)
-from symfleet.protocol.operations import (
-    Admission,
-    Operation,
-)
+from symfleet.protocol.item_results import ItemResult
+from symfleet.protocol.messages import AnyMessage, EngineSetup, Hello, Ready, Result, Work
+from symfleet.protocol.operations import Admission, Operation
 from symfleet.protocol.result_frames import settle
 from symfleet.protocol.setup import CoordinatorSetup, Knobs, Peer, SourceSetup
 from symfleet.protocol.tokens import NO_TOKEN

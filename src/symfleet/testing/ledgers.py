@@ -6,18 +6,9 @@ import struct
 from collections.abc import Sequence
 
 from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
-from symfleet.protocol.answers import (
-    Lease,
-)
-from symfleet.protocol.item_results import (
-    Flips,
-)
-from symfleet.protocol.operations import (
-    Admission,
-    Child,
-    Decide,
-    FollowUp,
-)
+from symfleet.protocol.answers import Lease
+from symfleet.protocol.item_results import Flips
+from symfleet.protocol.operations import Admission, Child, Decide, FollowUp
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.types import (
     CampaignId,

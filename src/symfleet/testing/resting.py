@@ -13,18 +13,9 @@ from symfleet.corpus.publish import Publisher
 from symfleet.corpus.reproductions import reproduction_of
 from symfleet.ledger.contract import Ledger
 from symfleet.observe.writer import StatusWriter
-from symfleet.protocol.answers import (
-    Claimed,
-    Lease,
-)
+from symfleet.protocol.answers import Claimed, Lease
 from symfleet.protocol.events import SinkAdvanced
-from symfleet.protocol.operations import (
-    Admit,
-    Blame,
-    Claim,
-    CloseEpoch,
-    MarkPublished,
-)
+from symfleet.protocol.operations import Admit, Blame, Claim, CloseEpoch, MarkPublished
 from symfleet.testing.ledgers import admission, child, decision, epoch_request
 from symfleet.testing.programs import ProgramCampaign
 from symfleet.types import Incarnation, Keep, Outcome, SinkKind

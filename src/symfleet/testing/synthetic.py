@@ -16,11 +16,7 @@ import struct
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from symfleet.protocol.item_results import (
-    ChildReport,
-    Executed,
-    Flips,
-)
+from symfleet.protocol.item_results import ChildReport, Executed, Flips
 from symfleet.types import InputId, Outcome, WorkId, input_id_of
 
 

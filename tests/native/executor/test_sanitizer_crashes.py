@@ -13,9 +13,7 @@ import pytest
 from wrapper import symfleet_cc
 
 from symfleet.corpus.layout import Reproduction, project
-from symfleet.protocol.answers import (
-    Artefact,
-)
+from symfleet.protocol.answers import Artefact
 from symfleet.triage.reproduce import replay
 from symfleet.types import Epoch, Outcome, SinkKind, input_id_of
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-)
+from symfleet.protocol.answers import Claimed, Decided
+from symfleet.protocol.operations import Admit, Claim
 from symfleet.testing.ledgers import (
     ManualClock,
     admission,

@@ -27,12 +27,8 @@ from symfleet.ledger.tally import (
     kept_bits,
     kept_flags,
 )
-from symfleet.protocol.answers import (
-    Lease,
-)
-from symfleet.protocol.item_results import (
-    Flips,
-)
+from symfleet.protocol.answers import Lease
+from symfleet.protocol.item_results import Flips
 from symfleet.testing.ledgers import admission, child, decision, packed
 from symfleet.types import Epoch, Fence, FencingToken, Incarnation, Outcome
 

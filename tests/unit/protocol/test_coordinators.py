@@ -9,9 +9,7 @@ from typing import TypeVar
 import msgspec
 import pytest
 
-from symfleet.protocol.answers import (
-    Claimed,
-)
+from symfleet.protocol.answers import Claimed
 from symfleet.protocol.events import (
     Finish,
     FrameReceived,

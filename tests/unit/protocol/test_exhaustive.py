@@ -8,13 +8,8 @@ import msgspec
 import pytest
 
 from symfleet.protocol.events import CoordinatorEvent, Finish, StopRequested
-from symfleet.protocol.item_results import (
-    Executed,
-)
-from symfleet.protocol.messages import (
-    Stop,
-    StopAck,
-)
+from symfleet.protocol.item_results import Executed
+from symfleet.protocol.messages import Stop, StopAck
 from symfleet.testing.coordinator_bench import CoordinatorBench
 from symfleet.types import Keep
 

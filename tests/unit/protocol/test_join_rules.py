@@ -6,26 +6,11 @@ import msgspec
 import pytest
 
 from symfleet.ledger.plan import LOSSES_TO_SUSPECT
-from symfleet.protocol.answers import (
-    Claimed,
-)
+from symfleet.protocol.answers import Claimed
 from symfleet.protocol.events import FrameReceived
-from symfleet.protocol.item_results import (
-    Executed,
-)
-from symfleet.protocol.messages import (
-    Accepted,
-    Progress,
-    Result,
-    Started,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    Decide,
-    Defer,
-    Release,
-)
+from symfleet.protocol.item_results import Executed
+from symfleet.protocol.messages import Accepted, Progress, Result, Started
+from symfleet.protocol.operations import Admit, Claim, Decide, Defer, Release
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.coordinator_bench import CoordinatorBench, Turn
 from symfleet.testing.ledgers import packed

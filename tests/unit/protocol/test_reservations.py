@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symfleet.errors import InternalError
-from symfleet.protocol.answers import (
-    Lease,
-)
+from symfleet.protocol.answers import Lease
 from symfleet.protocol.delivery import Reservation, Reservations, Undo
 from symfleet.protocol.dispatch import Choices
 from symfleet.protocol.setup import Knobs

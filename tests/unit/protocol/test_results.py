@@ -19,10 +19,7 @@ from symfleet.protocol.item_results import (
     NotRun,
     Unsettled,
 )
-from symfleet.protocol.messages import (
-    ResetSlot,
-    Result,
-)
+from symfleet.protocol.messages import ResetSlot, Result
 from symfleet.protocol.operations import Blame, Decide, Release, StoreInputs
 from symfleet.protocol.result_frames import Settled, children_digest, settle
 from symfleet.protocol.setup import Knobs

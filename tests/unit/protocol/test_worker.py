@@ -24,12 +24,7 @@ from symfleet.protocol.events import (
     StartExecutor,
     TellKnowledge,
 )
-from symfleet.protocol.item_results import (
-    Executed,
-    ExecutorDied,
-    NotRun,
-    Unsettled,
-)
+from symfleet.protocol.item_results import Executed, ExecutorDied, NotRun, Unsettled
 from symfleet.protocol.messages import (
     NO_PLACE,
     Accepted,

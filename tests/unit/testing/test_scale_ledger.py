@@ -9,12 +9,7 @@ import pytest
 
 from symfleet.errors import InternalError
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.answers import (
-    Claimed,
-    Lease,
-    Quiesced,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Claimed, Lease, Quiesced, TurnAnswers
 from symfleet.protocol.operations import (
     Admit,
     AuditLeases,

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.ledger.manifest import decode_manifest
-from symfleet.protocol.answers import (
-    Counted,
-)
+from symfleet.protocol.answers import Counted
 from symfleet.protocol.codec import NO_SLOT
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived, Note, RankLost, Send
 from symfleet.protocol.fleet import WorkerPhase
@@ -44,9 +42,7 @@ from symfleet.protocol.messages import (
     VoteVoid,
     WorkerFault,
 )
-from symfleet.protocol.operations import (
-    CountFaults,
-)
+from symfleet.protocol.operations import CountFaults
 from symfleet.protocol.setup import Knobs
 from symfleet.protocol.tokens import NO_TOKEN
 from symfleet.testing.coordinator_bench import CAMPAIGN, CoordinatorBench, Delivered

@@ -18,22 +18,11 @@ from symfleet.errors import SymfleetError
 from symfleet.ledger import opener
 from symfleet.ledger.contract import CampaignRow, GenerationKey
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.answers import (
-    Answer,
-    Claimed,
-    Lease,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, Claimed, Lease, TurnAnswers
 from symfleet.protocol.codec import Frame
 from symfleet.protocol.events import CoordinatorEvent, FrameReceived
-from symfleet.protocol.item_results import (
-    Flips,
-)
-from symfleet.protocol.messages import (
-    SlotsSeen,
-    Turn,
-    TurnAnswer,
-)
+from symfleet.protocol.item_results import Flips
+from symfleet.protocol.messages import SlotsSeen, Turn, TurnAnswer
 from symfleet.protocol.operations import (
     Admission,
     Admit,

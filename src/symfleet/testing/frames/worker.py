@@ -24,9 +24,7 @@ from symfleet.protocol.events import (
     WorkerAction,
     WorkerEvent,
 )
-from symfleet.protocol.item_results import (
-    Executed,
-)
+from symfleet.protocol.item_results import Executed
 from symfleet.protocol.messages import (
     Accepted,
     Adopt,

@@ -26,20 +26,8 @@ from typing import Final
 from symfleet.clock import SystemClock
 from symfleet.ledger import opener, places
 from symfleet.ledger.contract import Ledger
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-    Lease,
-    SinkRow,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    Decide,
-    MarkPublished,
-    Operation,
-    Release,
-)
+from symfleet.protocol.answers import Claimed, Decided, Lease, SinkRow
+from symfleet.protocol.operations import Admit, Claim, Decide, MarkPublished, Operation, Release
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
 from symfleet.types import Keep, SinkKind, WorkState
 

@@ -26,20 +26,10 @@ from symfleet.ledger import opener, places
 from symfleet.ledger.contract import Ledger
 from symfleet.ledger.places import attach_ledger
 from symfleet.ledger.postgres_attached import AttachRequest
-from symfleet.protocol.answers import (
-    Answer,
-    Quiesced,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, Quiesced, TurnAnswers
 from symfleet.protocol.codec import Codec
 from symfleet.protocol.events import RankLost
-from symfleet.protocol.operations import (
-    Admit,
-    CommitQuiescence,
-    Operation,
-    SetSource,
-    TakeOver,
-)
+from symfleet.protocol.operations import Admit, CommitQuiescence, Operation, SetSource, TakeOver
 from symfleet.protocol.setup import Knobs
 from symfleet.runtime.introduction import RootGone
 from symfleet.runtime.remote_ledger import RemoteLedger

@@ -11,18 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from symfleet.ledger.contract import Ledger
-from symfleet.protocol.answers import (
-    Answer,
-    Claimed,
-    Decided,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Claim,
-    CountFaults,
-    Decide,
-    Operation,
-)
+from symfleet.protocol.answers import Answer, Claimed, Decided, TurnAnswers
+from symfleet.protocol.operations import Claim, CountFaults, Decide, Operation
 
 _EVERY: Final = 25
 

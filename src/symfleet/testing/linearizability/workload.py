@@ -17,12 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from symfleet.protocol.answers import (
-    Claimed,
-    Lease,
-    Marked,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Claimed, Lease, Marked, TurnAnswers
 from symfleet.protocol.operations import (
     Admit,
     Blame,

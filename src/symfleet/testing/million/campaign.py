@@ -22,20 +22,9 @@ import msgspec
 from symfleet.corpus.layout import Reproduction, project, sink_folder
 from symfleet.corpus.publish import Folder, check_artefact
 from symfleet.ledger.contract import Ledger
-from symfleet.protocol.answers import (
-    Claimed,
-    Lease,
-)
-from symfleet.protocol.item_results import (
-    Flips,
-)
-from symfleet.protocol.operations import (
-    Admission,
-    Admit,
-    Claim,
-    Decide,
-    MarkPublished,
-)
+from symfleet.protocol.answers import Claimed, Lease
+from symfleet.protocol.item_results import Flips
+from symfleet.protocol.operations import Admission, Admit, Claim, Decide, MarkPublished
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.testing.ledgers import epoch_request
 from symfleet.testing.programs import ProgramCampaign

@@ -22,14 +22,7 @@ from symfleet.errors import IOFailure
 from symfleet.ledger import opener, places
 from symfleet.ledger.contract import LedgerReader
 from symfleet.ledger.sqlite import SqliteLedger
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-    Failed,
-    Lease,
-    Quiesced,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Claimed, Decided, Failed, Lease, Quiesced, TurnAnswers
 from symfleet.protocol.events import PublishFailed
 from symfleet.protocol.operations import (
     Admit,

@@ -30,16 +30,8 @@ from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.moving import COPY_NAME, Move, finish_move, is_moving, move
 from symfleet.ledger.sqlite_tables import SqliteCopy, open_tables
 from symfleet.ledger.statements import migrations
-from symfleet.protocol.answers import (
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Blame,
-    Claim,
-    Defer,
-    Release,
-    StoreInputs,
-)
+from symfleet.protocol.answers import Lease
+from symfleet.protocol.operations import Blame, Claim, Defer, Release, StoreInputs
 from symfleet.testing.ledgers import ManualClock, campaign_row
 from symfleet.testing.power_cut import campaign, planted
 from symfleet.testing.power_cut.campaign import BIG, BIG_PART, OUT, REPRODUCTIONS, SEEDS, Owner

@@ -15,12 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from symfleet.corpus.publish import STEP_ARTEFACTS_MAX
-from symfleet.protocol.answers import (
-    Answer,
-    Claimed,
-    Decided,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, Claimed, Decided, TurnAnswers
 from symfleet.protocol.batch import take_batch
 from symfleet.protocol.codec import KINDS
 from symfleet.protocol.coordinator import Coordinator
@@ -39,10 +34,7 @@ from symfleet.protocol.events import (
     Send,
 )
 from symfleet.protocol.messages import Progress, Ready, Result, Started, Work
-from symfleet.protocol.operations import (
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Decide, Operation
 from symfleet.protocol.setup import CoordinatorSetup
 from symfleet.testing.scale.costs import Vector, next_look, total
 from symfleet.testing.scale.record import Busy

@@ -12,16 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from symfleet.ledger.postgres_scope import needs_order
-from symfleet.protocol.answers import (
-    Answer,
-    Claimed,
-    Decided,
-)
+from symfleet.protocol.answers import Answer, Claimed, Decided
 from symfleet.protocol.batch import BatchBounds
-from symfleet.protocol.operations import (
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Decide, Operation
 from symfleet.testing.scale.coordinators import ScaleCoordinator, Submitted, store_vector
 from symfleet.testing.scale.costs import Vector, total
 

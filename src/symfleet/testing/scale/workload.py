@@ -15,11 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from symfleet.protocol.item_results import (
-    ChildReport,
-    Executed,
-    Flips,
-)
+from symfleet.protocol.item_results import ChildReport, Executed, Flips
 from symfleet.protocol.operations import Admission
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.types import GenerationId, InputId, Outcome, WorkId, input_id_of

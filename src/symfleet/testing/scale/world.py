@@ -12,16 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from symfleet.protocol.answers import (
-    Answer,
-    Decided,
-)
+from symfleet.protocol.answers import Answer, Decided
 from symfleet.protocol.events import FrameReceived, RankLost
 from symfleet.protocol.messages import Adopt, AnyMessage, EngineSetup
-from symfleet.protocol.operations import (
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Decide, Operation
 from symfleet.protocol.setup import CoordinatorSetup, Knobs, Peer, SourceSetup
 from symfleet.testing.scale import stores
 from symfleet.testing.scale.coordinators import ScaleCoordinator

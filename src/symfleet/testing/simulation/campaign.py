@@ -22,16 +22,11 @@ from typing import Final
 
 from symfleet.errors import IOFailure
 from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
+from symfleet.protocol.answers import TurnAnswers
 from symfleet.protocol.codec import kind_of
 from symfleet.protocol.events import Finish, FrameReceived, Leave, Note, RankLost, RunItem
 from symfleet.protocol.messages import Adopt
-from symfleet.protocol.operations import (
-    Admission,
-    Operation,
-)
+from symfleet.protocol.operations import Admission, Operation
 from symfleet.protocol.setup import Knobs
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.testing.simulation.coordinator import SimulatedCoordinator

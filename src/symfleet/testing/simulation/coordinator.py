@@ -9,10 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar, assert_never
 
 from symfleet.errors import ExitCode, IOFailure
-from symfleet.protocol.answers import (
-    SinkRow,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import SinkRow, TurnAnswers
 from symfleet.protocol.codec import Codec, Frame, kind_of
 from symfleet.protocol.coordinator import Coordinator
 from symfleet.protocol.events import (

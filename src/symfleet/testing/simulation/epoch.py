@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from symfleet.protocol.answers import (
-    EpochOpening,
-)
+from symfleet.protocol.answers import EpochOpening
 from symfleet.protocol.messages import EngineSetup
 from symfleet.protocol.setup import CoordinatorSetup, Knobs, Peer, SourceSetup, WorkerSetup
 from symfleet.testing.synthetic import SyntheticProgram

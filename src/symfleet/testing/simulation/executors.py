@@ -22,9 +22,7 @@ from symfleet.protocol.events import (
     SelfTestDone,
     WorkerEvent,
 )
-from symfleet.protocol.item_results import (
-    Executed,
-)
+from symfleet.protocol.item_results import Executed
 from symfleet.protocol.work import decode_item
 from symfleet.types import Incarnation, InputId, Keep, Outcome, WorkId
 

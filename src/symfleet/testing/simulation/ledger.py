@@ -7,14 +7,8 @@ from collections.abc import Sequence
 from symfleet.clock import Clock
 from symfleet.ledger.contract import CampaignRow, EpochRequest
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.answers import (
-    EpochOpening,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Claim,
-    Operation,
-)
+from symfleet.protocol.answers import EpochOpening, TurnAnswers
+from symfleet.protocol.operations import Claim, Operation
 
 
 class SimulatedLedger(MemoryLedger):

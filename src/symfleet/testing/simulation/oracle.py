@@ -14,12 +14,7 @@ from dataclasses import dataclass
 
 from symfleet.ledger.edges import unpack_edges
 from symfleet.ledger.memory import MemoryLedger
-from symfleet.protocol.answers import (
-    Decided,
-    EpochOpening,
-    Quiesced,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Decided, EpochOpening, Quiesced, TurnAnswers
 from symfleet.protocol.messages import Work
 from symfleet.protocol.operations import (
     CloseEpoch,

@@ -7,21 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from symfleet.ledger.contract import CampaignRow, EpochRequest, GenerationKey
-from symfleet.protocol.answers import (
-    Answer,
-    Claimed,
-    Lease,
-    TurnAnswers,
-)
+from symfleet.protocol.answers import Answer, Claimed, Lease, TurnAnswers
 from symfleet.protocol.messages import Work, WorkEntry
-from symfleet.protocol.operations import (
-    Admission,
-    Admit,
-    Child,
-    Claim,
-    Decide,
-    Operation,
-)
+from symfleet.protocol.operations import Admission, Admit, Child, Claim, Decide, Operation
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.testing.fake_clock import FakeClock
 from symfleet.testing.simulation.epoch import CAMPAIGN, GENERATION

@@ -7,12 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from symfleet.errors import IOFailure
-from symfleet.protocol.answers import (
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Operation,
-)
+from symfleet.protocol.answers import TurnAnswers
+from symfleet.protocol.operations import Operation
 from symfleet.testing.simulation.coordinator import SimulatedCoordinator
 
 if TYPE_CHECKING:

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.ledger.manifest import manifest_digest, manifest_of
-from symfleet.protocol.item_results import (
-    Flips,
-)
+from symfleet.protocol.item_results import Flips
 from symfleet.protocol.operations import Child, Decide
 from symfleet.protocol.work import WorkItem, encode_item, state_id_of, work_id_of
 from symfleet.testing.kills.loop import Facts, collect_facts

@@ -14,13 +14,8 @@ from pathlib import Path
 
 from symfleet.clock import SystemClock
 from symfleet.ledger import opener
-from symfleet.protocol.answers import (
-    Claimed,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-)
+from symfleet.protocol.answers import Claimed
+from symfleet.protocol.operations import Admit, Claim
 from symfleet.testing.ledgers import admission, campaign_row, decision, epoch_request
 
 

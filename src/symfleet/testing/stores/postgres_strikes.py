@@ -33,16 +33,8 @@ from symfleet.errors import BusyError
 from symfleet.ledger import opener, postgres_opener, postgres_writer
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.postgres_writer import PostgresWriter
-from symfleet.protocol.answers import (
-    Claimed,
-    Decided,
-    Lease,
-)
-from symfleet.protocol.operations import (
-    Admit,
-    Claim,
-    Decide,
-)
+from symfleet.protocol.answers import Claimed, Decided, Lease
+from symfleet.protocol.operations import Admit, Claim, Decide
 from symfleet.testing.ledgers import admission, campaign_row, child, decision, epoch_request
 from symfleet.testing.stores.postgres_cluster import Cluster, programs
 from symfleet.testing.stores.postgres_proxy import Proxy

@@ -26,15 +26,8 @@ from symfleet.ledger.contract import (
 from symfleet.ledger.places import attach_ledger
 from symfleet.ledger.postgres import PostgresLedger
 from symfleet.ledger.postgres_attached import ROOT_ONLY, AttachedLedger, AttachRequest
-from symfleet.protocol.answers import (
-    Artefact,
-    EpochOpening,
-    SinkRow,
-    TurnAnswers,
-)
-from symfleet.protocol.operations import (
-    Operation,
-)
+from symfleet.protocol.answers import Artefact, EpochOpening, SinkRow, TurnAnswers
+from symfleet.protocol.operations import Operation
 from symfleet.types import InputId, SinkKind, WorkId, WorkState
 
 FIRST_NUMBER = 8
