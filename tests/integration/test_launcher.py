@@ -78,7 +78,7 @@ class Stage:
         self.starts = tmp_path / "starts"
         monkeypatch.setattr(launcher, "mpi_world_size", lambda: None)
 
-    def play(self, body: str) -> ExitCode:
+    def play(self, body: str, *, must_exist: bool = False) -> ExitCode:
         record = f"open({str(self.starts)!r}, 'a').write('x')\n"
         script = f"{PRELUDE}run_dir = sys.argv[1]\n{record}{body}"
 
@@ -92,7 +92,9 @@ class Stage:
             stop=self.stop,
             output=Output(out_dir=str(self.out)),
         )
-        return launcher.run_campaign(config, observer=self.listener, clock=self.clock)
+        return launcher.run_campaign(
+            config, must_exist=must_exist, observer=self.listener, clock=self.clock
+        )
 
     @property
     def launches(self) -> int:
@@ -111,6 +113,34 @@ def test_a_job_that_dies_again_and_again_is_given_up_with_its_story(stage: Stage
     assert stage.clock.skipped_s == pytest.approx(1 + 2 + 4 + 8, abs=1)
     assert not (stage.out / ".run").exists()
     assert "the story" in caught.value.why
+
+
+@pytest.mark.parametrize("leaves", ["nothing", "another folder"])
+def test_a_folder_that_is_renamed_under_its_job_is_not_made_again(
+    stage: Stage, leaves: str
+) -> None:
+    """Its root dies as well: nobody but the launcher can know that this was another folder."""
+    away = stage.out.with_name("away")
+    remake = "" if leaves == "nothing" else f"os.mkdir({str(stage.out)!r}); "
+    with pytest.raises(IntegrityError, match="moved, unmounted or emptied") as caught:
+        stage.play(
+            BEAT + f"os.rename({str(stage.out)!r}, {str(away)!r}); {remake}"
+            "os.kill(os.getpid(), signal.SIGKILL)"
+        )
+    assert stage.launches == 1
+    assert caught.value.where == str(stage.out)
+    assert (away / "job.lock").exists()
+    assert not stage.out.exists() or not list(stage.out.iterdir())
+
+
+def test_a_campaign_that_was_just_read_is_not_made_anew(stage: Stage) -> None:
+    """Its folder was moved away between the command's look and the job."""
+    for why in ("nothing has this name", "holds no campaign"):
+        with pytest.raises(IntegrityError, match="moved, unmounted or emptied") as caught:
+            stage.play(BEAT, must_exist=True)
+        assert why in caught.value.why
+        stage.out.mkdir(exist_ok=True)
+    assert not stage.starts.exists()
 
 
 def test_an_mpirun_that_cannot_start_is_an_error_of_the_host(stage: Stage) -> None:

@@ -14,7 +14,7 @@ import pytest
 from symfleet.clock import SystemClock
 from symfleet.config.model import Advanced, CampaignConfig, Stop
 from symfleet.coverage.digests import digest_of_file
-from symfleet.errors import ExitCode, UserError
+from symfleet.errors import ExitCode, IntegrityError, UserError
 from symfleet.runtime.identity import version
 from symfleet.runtime.stores import open_ledger
 from symfleet.testing.programs import ProgramCampaign
@@ -95,6 +95,21 @@ def test_a_new_target_is_refused_and_then_explored_anew(campaign: Rebuilt) -> No
     again = campaign.job()
     assert again.run() == ExitCode.DONE, again.story.read_text()
     assert campaign.status().total.executed == 6, "nothing that was decided is done again"
+
+
+def test_a_root_makes_no_ledger_for_a_campaign_that_had_one(campaign: Rebuilt) -> None:
+    """Its folder was moved away after the launcher had looked."""
+    campaign.build(b"first")
+    assert campaign.job().run() == ExitCode.DONE
+    with campaign.reader() as reader:
+        key = reader.status().campaign.key
+    config = campaign.config()
+    out = Path(config.output.out_dir)
+    out.rename(out.with_name("away"))
+    out.mkdir()
+    with pytest.raises(IntegrityError, match="moved, unmounted or emptied"):
+        open_ledger(config, key, SystemClock(), may_make=False)
+    assert not list(out.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,9 @@ def follow() -> None:
         follow_if_told(SystemClock())
 
 
-def launch(config: CampaignConfig, *, as_json: bool) -> int:
-    """Check what can be checked at once, run the campaign, tell how it ended."""
+def launch(config: CampaignConfig, *, as_json: bool, resumes: bool = False) -> int:
+    """Check what can be checked at once, run the campaign, tell how it ended. `resumes`: a campaign
+    that was just read from its folder."""
     from symfleet.runtime.launcher import run_campaign
 
     config = with_hostfile(config)
@@ -91,6 +92,7 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
     if _executes_here(config):
         check_engine(config, search)
     require_free_folder(out)
+    resumes = resumes or has_ledger(out)
     if not has_ledger(out):
         check_seeds(config)
     config = _absolute(config, program, out)
@@ -105,12 +107,12 @@ def launch(config: CampaignConfig, *, as_json: bool) -> int:
         period_s=config.output.status_period_s,
         plain_period_s=config.output.plain_period_s,
         colour=wants_colour(),
-        greeting=f"{'resuming' if has_ledger(out) else 'starting'} {out} with"
+        greeting=f"{'resuming' if resumes else 'starting'} {out} with"
         f" {config.resources.slots} slots{_left_out(config, out)}",
     )
     display = LaunchDisplay(out, mode, stream, look)
     try:
-        code = run_campaign(config, observer=display, clock=clock)
+        code = run_campaign(config, must_exist=resumes, observer=display, clock=clock)
     finally:
         display.finished()
     _tell_end(out, code, as_json=as_json, quiet=mode == "none")

@@ -46,7 +46,7 @@ def register(app: App, invocation: Invocation) -> None:
         flags["out_dir"] = str(Path(out).absolute())
         base = _forget_idle(_forget_once(base), Path(out))
         resolved = resolve(flags, settings_environment(), base=base)
-        return launch(resolved.config, as_json=json)
+        return launch(resolved.config, as_json=json, resumes=True)
 
 
 def _said_of_the_ledger(flags: dict[str, Any]) -> CampaignConfig:

@@ -18,7 +18,7 @@ from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.mpirun import remove_run_dirs
 from symfleet.runtime.room import naming_the_disk
-from symfleet.runtime.stores import note_beginning
+from symfleet.runtime.stores import holds_campaign, note_beginning
 
 _GRACE_S: Final = 5.0
 _awaited: Final = threading.Event()
@@ -89,6 +89,6 @@ def join_as_root(
         note_beginning(out, config)
     remove_run_dirs(out / run_folder)
     make_folder(run_dir, durable=False)
-    plan = plans.plan_of(config, program, run_dir, 0, (0.0, 0))
+    plan = plans.plan_of(config, program, run_dir, 0, (0.0, 0), has_ledger=holds_campaign(out))
     _awaited.clear()
     run_rank(lambda: plan, None, clock)

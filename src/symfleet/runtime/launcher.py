@@ -39,6 +39,7 @@ from symfleet.errors import ExitCode, HostError, InternalError
 from symfleet.runtime import plan as plans
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.runtime.engines import engine_setup, find_program, largest_file
+from symfleet.runtime.home import Home, folder_is_gone
 from symfleet.runtime.joined import follow_if_told, join_as_root
 from symfleet.runtime.mpirun import (
     OtherHosts,
@@ -64,6 +65,7 @@ from symfleet.runtime.roster import Roster
 from symfleet.runtime.stop_signals import StopSignals
 from symfleet.runtime.stores import (
     EpochSummary,
+    holds_campaign,
     missing_reserve,
     note_beginning,
     read_summary,
@@ -105,10 +107,13 @@ class EpochEnd:
 def run_campaign(
     config: CampaignConfig,
     *,
+    must_exist: bool = False,
     observer: LaunchObserver | None = None,
     clock: Clock | None = None,
 ) -> ExitCode:
     """Work on the campaign until it ends; resume it when it exists. Main thread only.
+
+    `must_exist`: its folder was just read; none is made when that has gone meanwhile.
 
     Under an existing mpirun or srun this process joins as one of its ranks and never returns.
     Raises SymfleetError: BusyError when a live job owns the campaign, the root's own error when it
@@ -123,6 +128,8 @@ def run_campaign(
     crash.arm(crash_spec(), lambda: "launcher")
     out = Path(config.output.out_dir).absolute()
     refuse_idle_connections(out, config)
+    if must_exist and not out.exists():
+        raise folder_is_gone(out, "nothing has this name now")
     with naming_the_disk(out):
         make_folder(out)
     if mpi_world_size() is not None:
@@ -134,7 +141,7 @@ def run_campaign(
     crash.point("launcher.locked")
     try:
         with naming_the_disk(out):
-            note_beginning(out, config)
+            note_beginning(out, config, must_exist=must_exist)
         crash.point("launcher.noted")
         with StopSignals() as signals:
             launch = Launch(config, out, program, mpirun, clock, observer or Unobserved(), signals)
@@ -165,6 +172,7 @@ class Launch:
         self._observer = observer
         self._signals = signals
         self._began = clock.monotonic()
+        self._home = Home(out)
         self._foreign = frozenset(processes.children_of_self())
         """Children that this process had before: none of our business."""
         self._capture = Capture(out / "logs" / "mpirun.log")
@@ -205,13 +213,21 @@ class Launch:
 
     def _run_epoch(self, run_dir: Path) -> EpochEnd:
         used = (self._clock.monotonic() - self._began, self._executed)
+        self._home.check()
         self._check_room("the job cannot start")
         crash.point("launcher.room_made")
         self._tail, self._no_space = b"", ""
         try:
             run_dir.mkdir(parents=True, exist_ok=True)
             files = short_path(run_dir)
-            told = plans.plan_of(self._config, self._program, run_dir, os.getpid(), used)
+            told = plans.plan_of(
+                self._config,
+                self._program,
+                run_dir,
+                os.getpid(),
+                used,
+                has_ledger=holds_campaign(self._out),
+            )
             placement = self._roster.placement
             sizes = () if placement is None else placement.sizes
             plan = plans.write_plan(msgspec.structs.replace(told, sizes=sizes))
@@ -370,6 +386,7 @@ class Launch:
             if said.slots:
                 self._tell(_slots_words(said))
             raise plans.error_of_outcome(said, self._out)
+        self._home.check()
         opened = after is not None and (before is None or after.epoch > before.epoch)
         decided = opened and after is not None and after.decisions > 0
         if opened and after is not None:

@@ -60,6 +60,8 @@ class EpochPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Time that earlier epochs of this launch have used up (for --max-time)."""
     executed: int
     """Decisions of earlier epochs of this launch (for --max-executions)."""
+    has_ledger: bool = False
+    """Whether the campaign has one: then the root never makes another."""
     sizes: tuple[int, ...] = ()
     """Slots of each rank, 0 for a coordinator, where hosts were named; else as even as can be."""
 
@@ -84,7 +86,13 @@ class EpochOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_of(
-    config: CampaignConfig, program: Path, run_dir: Path, launcher: int, used: tuple[float, int]
+    config: CampaignConfig,
+    program: Path,
+    run_dir: Path,
+    launcher: int,
+    used: tuple[float, int],
+    *,
+    has_ledger: bool,
 ) -> EpochPlan:
     """Make the plan of an epoch. `used`: seconds and decisions of earlier epochs of the launch."""
     return EpochPlan(
@@ -95,6 +103,7 @@ def plan_of(
         command_line=shlex.join(sys.argv),
         elapsed_s=used[0],
         executed=used[1],
+        has_ledger=has_ledger,
     )
 
 

@@ -123,7 +123,7 @@ class Root:
             Path(self._plan.program),
             engine_build_of(engine_setup(self._config, self._plan.program).engine, version()),
         )
-        opened = open_ledger(self._config, key, self._clock)
+        opened = open_ledger(self._config, key, self._clock, may_make=not self._plan.has_ledger)
         try:
             crash.point("root.before_epoch")
             opening = opened.ledger.open_epoch(self._epoch_request())

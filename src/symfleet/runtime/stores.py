@@ -32,6 +32,7 @@ from symfleet.ledger.contract import (
     LedgerStatus,
     NewGeneration,
 )
+from symfleet.runtime.home import folder_is_gone
 from symfleet.runtime.identity import version
 from symfleet.types import CampaignId, GenerationId
 
@@ -56,14 +57,22 @@ class EpochSummary:
     crashes: int
 
 
-def note_beginning(out: Path, config: CampaignConfig) -> None:
+def holds_campaign(out: Path) -> bool:
+    """Whether a folder has a ledger, or the address of one."""
+    from symfleet.ledger.opener import has_ledger
+
+    return has_ledger(out)
+
+
+def note_beginning(out: Path, config: CampaignConfig, *, must_exist: bool = False) -> None:
     """Write down what was asked for before there is a ledger that says it.
 
     A launch that is killed before it has made one can be resumed all the same. The caller holds
-    the campaign's lock; raises IOFailure."""
-    from symfleet.ledger.opener import has_ledger
-
-    if not has_ledger(out):
+    the campaign's lock; raises IOFailure, and IntegrityError when the folder `must_exist` as one of
+    a campaign and is none."""
+    if not holds_campaign(out):
+        if must_exist and not (out / CONFIG_NAME).exists():
+            raise folder_is_gone(out, "the folder of this name holds no campaign now")
         write_file(out / CONFIG_NAME, render_toml(config).encode())
 
 
@@ -105,8 +114,10 @@ def is_on_server(out: Path, ledger: str = "") -> bool:
     return is_postgres(ledger) or (out / ADDRESS_NAME).exists()
 
 
-def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> OpenedLedger:
-    """Own the campaign's ledger; make it when there is none.
+def open_ledger(
+    config: CampaignConfig, key: GenerationKey, clock: Clock, *, may_make: bool = True
+) -> OpenedLedger:
+    """Own the campaign's ledger; make it when there is none and `may_make`.
 
     Raises UserError when the campaign is one of another target, BusyError when another process
     owns it, IntegrityError and IOFailure as the ledger does."""
@@ -122,6 +133,8 @@ def open_ledger(config: CampaignConfig, key: GenerationKey, clock: Clock) -> Ope
         accept_older=secrets.token_hex(8) if config.advanced.accept_older_ledger else None,
     )
     if not has_ledger(out):
+        if not may_make:
+            raise folder_is_gone(out, "the ledger that it had is not there any more")
         row = CampaignRow(
             campaign=CampaignId(secrets.token_hex(16)),
             ledger_incarnation=secrets.token_hex(8),

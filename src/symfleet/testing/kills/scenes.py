@@ -154,7 +154,14 @@ class Scene:
             run_dir.mkdir(parents=True, exist_ok=True)
             drop_input(self.out, PROGRAM.data(FROM_INBOX))
             drop_command(self.out, RearmPoison(), "rearm")
-            plan = plan_of(self.config, self._target, run_dir, os.getpid(), (0.0, 0))
+            plan = plan_of(
+                self.config,
+                self._target,
+                run_dir,
+                os.getpid(),
+                (0.0, 0),
+                has_ledger=has_ledger(self.out),
+            )
             step_s = STEP_S * self._coordinators**2  # who waits long looks seldom
             self.job = Job(plan, self._start, random.Random(number), step_s)
             finish = self.job.run()
