@@ -286,3 +286,29 @@ def test_people_read_what_is_wrong_and_what_to_do(
     assert lines[-1] == (
         f"files are missing or wrong: `symfleet verify --repair {out}` writes them again"
     )
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize(
+    "name", ["highwater", "ledger.db", "ledger.db-wal", "owner.lock", "job.lock", "status.json"]
+)
+def test_nothing_waits_for_a_pipe_or_a_device_under_a_name_of_the_campaign(
+    out: Path, name: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = out / name
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    for words in (["status"], ["verify"], ["verify", "--repair"]):
+        code = run([words[0], str(out), *words[1:]])
+        told = capsys.readouterr()
+        if name == "status.json":
+            assert code in (ExitCode.DONE, ExitCode.FINISHED_WITH_FAULTS)
+        elif code == ExitCode.DONE:
+            assert name.endswith(".lock"), (words, told.out)  # a lock that nobody can hold
+        else:
+            assert code == ExitCode.IO, (words, told.err)
+            assert f"{name}\n" in told.err
+            assert "no regular file" in told.err

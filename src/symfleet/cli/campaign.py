@@ -16,6 +16,7 @@ from symfleet.config.model import CampaignConfig
 from symfleet.config.project import CONFIG_NAME
 from symfleet.config.resolve import parse_toml
 from symfleet.corpus.durable import check_folder_place
+from symfleet.corpus.plain_files import open_plain, read_plain
 from symfleet.errors import DataError, IOFailure, UserError
 from symfleet.ledger.contract import Ledger, LedgerReader
 from symfleet.ledger.copies import refusal_of_copy
@@ -30,6 +31,8 @@ from symfleet.observe.report import Report
 from symfleet.runtime.campaign_lock import LOCK_NAME as JOB_LOCK_NAME
 from symfleet.runtime.campaign_lock import CampaignLock
 from symfleet.types import SinkKind
+
+_CONFIG_BYTES_MAX = 1 << 20
 
 
 def require_campaign(out: Path) -> None:
@@ -105,7 +108,7 @@ def is_worked_on(out: Path) -> bool:
 
 def _is_locked(path: Path) -> bool:
     try:
-        with path.open("rb") as lock:
+        with os.fdopen(open_plain(path)) as lock:
             # Shared, for an instant: who takes it just now waits longer than that.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -193,7 +196,7 @@ def stored_config(out: Path) -> CampaignConfig:
 
 def _begun_config(path: Path) -> CampaignConfig:
     try:
-        return parse_toml(path.read_text(encoding="utf-8"))
+        return parse_toml(read_plain(path, _CONFIG_BYTES_MAX).decode())
     except (OSError, UnicodeDecodeError, DataError, UserError) as error:
         why = "the launch was over before it had noted what was asked for"
         raise DataError(

@@ -26,6 +26,7 @@ from symfleet.corpus.durable import (
     remove_file,
     write_file,
 )
+from symfleet.corpus.plain_files import read_plain
 from symfleet.errors import BusyError
 from symfleet.types import InputId, WorkId, input_id_of
 
@@ -78,7 +79,8 @@ def prepare_inbox(out: Path) -> None:
     for name in ("inputs", "commands", "answers"):
         make_folder(out / "inbox" / name)
     for stale in (out / "inbox" / "answers").iterdir():
-        remove_file(stale)
+        if stale.is_symlink() or not stale.is_dir():
+            remove_file(stale)
 
 
 def drop_input(out: Path, data: bytes) -> InputId:
@@ -109,11 +111,14 @@ def drop_command(out: Path, command: Command, name: str) -> None:
 
 
 def read_commands(out: Path) -> Iterator[Delivered]:
-    """Yield waiting commands, oldest name first, at most COMMANDS_PER_LOOK_MAX."""
+    """Yield waiting commands, oldest name first, at most COMMANDS_PER_LOOK_MAX. What is no file is
+    none, and stays."""
     folder = out / "inbox" / "commands"
     try:
         names = sorted(
-            path.name for path in folder.iterdir() if not path.name.startswith(STAGING_PREFIX)
+            path.name
+            for path in folder.iterdir()
+            if path.is_file() and not path.name.startswith(STAGING_PREFIX)
         )
     except FileNotFoundError:
         return
@@ -121,8 +126,7 @@ def read_commands(out: Path) -> Iterator[Delivered]:
         raise io_failure(error, "the inbox cannot be read", str(folder)) from error
     for name in names[:COMMANDS_PER_LOOK_MAX]:
         try:
-            with (folder / name).open("rb") as stream:
-                source = stream.read(COMMAND_BYTES_MAX)
+            source = read_plain(folder / name, COMMAND_BYTES_MAX)
             yield Delivered(name, msgspec.json.decode(source, type=Command))
         except FileNotFoundError:
             continue
@@ -143,7 +147,7 @@ def await_answer(out: Path, name: str, clock: Clock, wait_s: float) -> CommandAn
     deadline = clock.monotonic() + wait_s
     while True:
         try:
-            answer = msgspec.json.decode(path.read_bytes(), type=CommandAnswer)
+            answer = msgspec.json.decode(read_plain(path, COMMAND_BYTES_MAX), type=CommandAnswer)
         except FileNotFoundError:
             if clock.monotonic() >= deadline:
                 raise BusyError(

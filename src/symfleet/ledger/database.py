@@ -17,6 +17,7 @@ from typing import Final
 
 from symfleet import crash
 from symfleet.corpus.durable import io_failure, sync_folder
+from symfleet.corpus.plain_files import require_plain
 from symfleet.errors import BusyError, IntegrityError, IOFailure, SymfleetError
 from symfleet.ledger.faults import (
     RESTORE,
@@ -49,6 +50,7 @@ def check_file(path: Path) -> None:
 
     Raises DataError for a file that never was ours, IntegrityError when the folder had a ledger.
     """
+    _require_plain(path)
     try:
         with path.open("rb", buffering=0) as file:
             header = file.read(_HEADER_BYTES)
@@ -82,6 +84,17 @@ def check_file(path: Path) -> None:
                 why=f"it has {size} bytes instead of {pages * PAGE_BYTES}",
                 hint=RESTORE,
             )
+
+
+def _require_plain(path: Path) -> None:
+    """Raise IOFailure when a file of a database, where there is one, is a pipe or the like: SQLite
+    would wait for it. Only names are looked at: closing such a file would drop SQLite's locks."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        part = path.with_name(name)
+        try:
+            require_plain(part)
+        except OSError as error:
+            raise io_failure(error, "the ledger cannot be read", str(part)) from error
 
 
 def _pages_of_wal(path: Path) -> set[int]:
@@ -200,6 +213,7 @@ def begin_log(connection: sqlite3.Connection) -> None:
 def connect_writer(path: Path) -> sqlite3.Connection:
     """Open for writing: WAL, FULL, checkpoints by hand. The caller holds the owner's lock."""
     with guarded(str(path)):
+        _require_plain(path)
         connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous=FULL")
@@ -220,6 +234,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     a file without a log is opened as immutable: no owner lives, it would have that index.
     """
     with guarded(str(path)):
+        _require_plain(path)
         connection = _open_uri(path, "mode=ro")
         try:
             connection.execute("PRAGMA schema_version").fetchone()

@@ -13,10 +13,12 @@ import msgspec
 
 from symfleet import crash
 from symfleet.corpus.durable import io_failure, write_file
+from symfleet.corpus.plain_files import read_plain
 from symfleet.errors import IntegrityError
 from symfleet.types import CampaignId
 
 HIGHWATER_NAME: Final = "highwater"
+_BYTES_MAX: Final = 65_536
 
 
 class Highwater(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +42,7 @@ def read_highwater(out: Path) -> Highwater | None:
     """Return what the file tells, None when there is none; raise IntegrityError when damaged."""
     path = out / HIGHWATER_NAME
     try:
-        text = path.read_bytes()
+        text = read_plain(path, _BYTES_MAX)
     except FileNotFoundError:
         return None
     except OSError as error:

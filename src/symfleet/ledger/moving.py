@@ -19,6 +19,7 @@ import msgspec
 from symfleet import crash
 from symfleet.config.ledger_address import SQLITE, is_postgres
 from symfleet.corpus.durable import io_failure, remove_file, sync_folder, write_file
+from symfleet.corpus.plain_files import read_plain
 from symfleet.errors import HostError, IntegrityError, IOFailure
 from symfleet.ledger.database import LEDGER_NAME
 from symfleet.ledger.faults import NotReadyError
@@ -35,6 +36,7 @@ from symfleet.types import CampaignId
 MOVE_NAME: Final = "ledger.moving"
 COPY_NAME: Final = LEDGER_NAME + ".copying"
 _RETIRED: Final = ".retired-"
+_NOTE_BYTES_MAX: Final = 65_536
 
 
 class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,7 +100,7 @@ def finish_move(out: Path) -> str:
 def _read_note(out: Path) -> Move | None:
     path = out / MOVE_NAME
     try:
-        noted = msgspec.json.decode(path.read_bytes(), type=Move)
+        noted = msgspec.json.decode(read_plain(path, _NOTE_BYTES_MAX), type=Move)
     except FileNotFoundError:
         return None
     except OSError as error:

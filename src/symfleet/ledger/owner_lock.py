@@ -17,6 +17,7 @@ from typing import Final
 
 from symfleet.clock import Clock
 from symfleet.corpus.durable import io_failure
+from symfleet.corpus.plain_files import open_plain
 from symfleet.errors import BusyError, IOFailure
 
 LOCK_NAME: Final = "owner.lock"
@@ -114,7 +115,7 @@ def wait_until_free(out: Path, clock: Clock, wait_s: float) -> None:
     Raises BusyError naming holder and age when somebody still has it after `wait_s`."""
     path = out / LOCK_NAME
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_plain(path)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -139,7 +140,7 @@ def wait_until_free(out: Path, clock: Clock, wait_s: float) -> None:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        return open_plain(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise io_failure(error, "the owner's lock cannot be opened", str(path)) from error
 

@@ -10,10 +10,12 @@ import msgspec
 
 from symfleet.config.ledger_address import check_address
 from symfleet.corpus.durable import io_failure, write_file
+from symfleet.corpus.plain_files import read_plain
 from symfleet.errors import IntegrityError, UserError
 from symfleet.types import CampaignId
 
 ADDRESS_NAME: Final = "ledger.url"
+_BYTES_MAX: Final = 65_536
 
 
 class StoredAddress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +49,7 @@ def read_address(out: Path) -> StoredAddress | None:
     """Return what OUT/ledger.url holds, None when there is none."""
     path = out / ADDRESS_NAME
     try:
-        text = path.read_bytes()
+        text = read_plain(path, _BYTES_MAX)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from symfleet.corpus.plain_files import read_plain
 from symfleet.ledger.contract import EpochRow, LedgerStatus, Totals
 from symfleet.types import WorkState
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from symfleet.protocol.coordinator_view import CoordinatorView
 
 SCHEMA: Final = 1
+_BYTES_MAX: Final = 16 << 20
 
 QUARANTINE_REASONS: Final = ("unowned", "missing", "malformed", "stale")
 
@@ -361,6 +363,6 @@ def decode_report(source: bytes) -> Report | None:
 def read_status(out: Path) -> Report | None:
     """Return what status.json says, None when there is none or it is of another version."""
     try:
-        return decode_report((out / "status.json").read_bytes())
+        return decode_report(read_plain(out / "status.json", _BYTES_MAX))
     except OSError:
         return None

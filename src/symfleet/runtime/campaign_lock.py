@@ -18,6 +18,7 @@ import msgspec
 
 from symfleet.clock import Clock
 from symfleet.corpus.durable import io_failure
+from symfleet.corpus.plain_files import open_plain
 from symfleet.errors import BusyError
 from symfleet.ledger.owner_lock import wait_until_free
 
@@ -48,7 +49,7 @@ class CampaignLock:
         That of the ledger's owner has to be free as well: somebody may have removed the file of
         this lock under a live job, whose files the next one would clear away."""
         try:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = open_plain(self._path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise io_failure(error, "the campaign cannot be locked", str(self._path)) from error
         deadline = self._clock.monotonic() + wait_s

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from symfleet.corpus.inbox import (
+    COMMAND_BYTES_MAX,
     COMMANDS_PER_LOOK_MAX,
     CommandAnswer,
     RearmPoison,
@@ -95,3 +97,25 @@ def test_preparing_keeps_what_waits_and_drops_old_answers(tmp_path: Path) -> Non
     assert len(list(inputs_folder(tmp_path).iterdir())) == 1
     assert len(list(read_commands(tmp_path))) == 1
     assert not list((tmp_path / "inbox" / "answers").iterdir())
+
+
+def test_what_is_no_file_is_no_command_and_stops_nobody(tmp_path: Path) -> None:
+    prepare_inbox(tmp_path)
+    commands, answers = (tmp_path / "inbox" / name for name in ("commands", "answers"))
+    os.mkfifo(commands / "1.json")
+    (commands / "2.json").mkdir()
+    (commands / "3.json").symlink_to("/dev/zero")
+    drop_command(tmp_path, StopCampaign("enough"), "4")
+    assert [delivered.name for delivered in read_commands(tmp_path)] == ["4.json"]
+    os.mkfifo(answers / "1.json")
+    (answers / "2.json").mkdir()
+    prepare_inbox(tmp_path)
+    assert [path.name for path in answers.iterdir()] == ["2.json"]
+
+
+def test_a_file_that_is_too_large_is_no_command_and_says_so(tmp_path: Path) -> None:
+    prepare_inbox(tmp_path)
+    (tmp_path / "inbox" / "commands" / "1.json").write_bytes(bytes(COMMAND_BYTES_MAX + 1))
+    (delivered,) = read_commands(tmp_path)
+    assert delivered.command is None
+    assert str(COMMAND_BYTES_MAX) in delivered.problem
