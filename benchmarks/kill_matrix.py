@@ -20,6 +20,7 @@ import argparse
 import datetime
 import json
 import os
+import shlex
 import sys
 import tempfile
 import time
@@ -112,7 +113,7 @@ def main() -> int:
     died_in = [one for one in (processes, *on_a_server) if one]
     wrong = [*(found for one in died_in for found in one["violations"]), *jobs["violations"]]
     result: dict[str, Any] = {
-        "command": "python -m benchmarks.kill_matrix",
+        "command": shlex.join(["python", "-m", "benchmarks.kill_matrix", *sys.argv[1:]]),
         "date": date.isoformat(timespec="seconds"),
         "options": {name: str(value) for name, value in vars(options).items() if name != "json"},
         "seed": "none: all cases, in a fixed order",

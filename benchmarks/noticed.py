@@ -71,8 +71,10 @@ def noting_rank(plan: EpochPlan) -> NoReturn:
     """Be a rank of a job whose root notes these times."""
     open_ledger = stores_module.open_ledger
 
-    def noting(config: CampaignConfig, key: GenerationKey, clock: Clock) -> OpenedLedger:
-        opened = open_ledger(config, key, clock)
+    def noting(
+        config: CampaignConfig, key: GenerationKey, clock: Clock, *, may_make: bool = True
+    ) -> OpenedLedger:
+        opened = open_ledger(config, key, clock, may_make=may_make)
         noted = NotingLedger(opened.ledger, Path(plan.run_dir) / LOG)
         return OpenedLedger(cast("Ledger", noted), opened.campaign, opened.generation)
 

@@ -64,7 +64,8 @@ def _runs_and_kills(result: Result) -> str:
 def _simulated(result: Result) -> str:
     mended = len(result.get("mended", []))
     words = f"; {mended} found and mended" if mended else ""
-    return f"{result['campaigns']:,} campaigns, {result['faults']:,} faults{words}"
+    runs = f" in {len(result['runs'])} runs"
+    return f"{result['campaigns']:,} campaigns{runs}, {result['faults']:,} faults{words}"
 
 
 def _deaths(result: Result) -> str:
@@ -194,8 +195,17 @@ def row(programme: Programme) -> str:
     if result is None:
         return f"| {programme.title} | `{programme.command}` | not run yet | | |"
     date = (result.get("date") or result["runs"][-1]["date"])[:10]
-    extent = programme.extent(result)
-    return f"| {programme.title} | `{programme.command}` | {date} | {extent} | {wrong_in(result)} |"
+    told = (programme.title, f"`{command_of(programme, result)}`", date, programme.extent(result))
+    return f"| {' | '.join(told)} | {wrong_in(result)} |"
+
+
+def command_of(programme: Programme, result: Result) -> str:
+    """Return what made a result: the command in full, but for where its file went."""
+    words = shlex.split(result.get("command", programme.command))
+    if "--json" in words:
+        place = words.index("--json")
+        del words[place : place + 2]
+    return programme.command if len(words) <= 3 else shlex.join(words)
 
 
 def table() -> str:

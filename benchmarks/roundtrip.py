@@ -154,8 +154,10 @@ def timed_rank(plan: EpochPlan) -> NoReturn:
     """Be a rank of a job whose root keeps times."""
     open_ledger = stores_module.open_ledger
 
-    def timed(config: CampaignConfig, key: GenerationKey, clock: Clock) -> OpenedLedger:
-        opened = open_ledger(config, key, clock)
+    def timed(
+        config: CampaignConfig, key: GenerationKey, clock: Clock, *, may_make: bool = True
+    ) -> OpenedLedger:
+        opened = open_ledger(config, key, clock, may_make=may_make)
         return OpenedLedger(
             cast("Ledger", TimedLedger(opened.ledger)), opened.campaign, opened.generation
         )

@@ -237,6 +237,8 @@ def test_an_older_copy_is_told_by_verify_and_refused_by_repair_and_status(
     (out / "highwater").write_text(json.dumps({**mark, "decision": 8}))
     verified = say("verify", out, code=ExitCode.INTEGRITY)
     assert "7 decisions are missing" in str(verified["ledger"])
+    assert run(["verify", str(out)]) == ExitCode.INTEGRITY
+    assert "the ledger is damaged" not in capsys.readouterr().out
     for words in (["verify", str(out), "--repair"], ["status", str(out)]):
         assert run(words) == ExitCode.INTEGRITY
         assert "--accept-older-ledger" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -135,6 +136,28 @@ def test_another_campaign_in_its_place_keeps_every_byte(
             assert (out / path.name).read_bytes() == path.read_bytes()
     assert {path.name for path in out.iterdir()} == {p.name for p in (tmp_path / "copy").iterdir()}
     assert_whole(moved)
+
+
+@pytest.mark.guarantee("C9")
+def test_a_disk_that_is_unmounted_under_its_owner_is_named(tmp_path: Path) -> None:
+    """The file is where it was, on a disk that is out of sight: nothing is copied elsewhere."""
+    out = tmp_path / "out"
+    out.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(out)]
+    done = subprocess.run(mounted, capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.decode().strip()}")
+    try:
+        owner = opener.create(out, campaign_row(Keep.ALL), REQUEST, ManualClock())
+        owner.open_epoch(epoch_request())
+    finally:
+        subprocess.run(["umount", "-l", str(out)], check=True)
+    (error, *_) = refusals(owner)
+    assert error.what == "the ledger's file was unmounted while the campaign ran"
+    assert "it is complete" in error.why
+    assert "mount it again" in error.hint
+    owner.close()
+    assert not list(out.iterdir())
 
 
 @pytest.mark.guarantee("C9")

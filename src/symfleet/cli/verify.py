@@ -167,7 +167,9 @@ def _lines(verified: Verified, out: Path) -> Iterator[str]:
         yield f"{verified.repaired} files were written again"
     if verified.dropped:
         yield f"{verified.dropped} inputs that nothing names were dropped from the ledger"
-    if verified.ledger:
+    if verified.ledger and all(one.row == HIGHWATER_NAME for one in verified.ledger):
+        yield "this may be the wrong ledger: nothing was changed; docs/howto/recover.md tells more"
+    elif verified.ledger:
         yield "the ledger is damaged: nothing was changed; docs/howto/recover.md tells what to do"
     elif not verified.ok:
         yield f"files are missing or wrong: `symfleet verify --repair {out}` writes them again"

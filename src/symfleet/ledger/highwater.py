@@ -54,7 +54,8 @@ def read_highwater(out: Path) -> Highwater | None:
             "the highwater file is damaged",
             where=str(path),
             why=str(error),
-            hint="if the ledger is the right one (`symfleet verify` is clean), remove this file",
+            hint="if the ledger is the right one (`symfleet verify` names nothing else),"
+            " put this file away",
         ) from error
 
 

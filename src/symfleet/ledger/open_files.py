@@ -101,6 +101,10 @@ def keep_what_is_left(connection: sqlite3.Connection, lost: Lost) -> IntegrityEr
         if not folded:
             why = "what it held could not be folded back into the ledger"
         hint = f"{away}`symfleet resume {path.parent}` goes on"
+    elif lost.now_at and not Path(lost.now_at).exists():
+        what, how = "the ledger's file", "unmounted"
+        why = f"it is complete, as {lost.now_at} of a file system that is not mounted here any more"
+        hint = f"mount it again, then `symfleet resume {path.parent}` goes on"
     elif lost.now_at:
         what, how = "the ledger's file", "moved"
         why = f"it is at {lost.now_at} now, and complete"

@@ -44,7 +44,7 @@ class StopRules:
                 case _, Failed(message, disk_full=True):
                     self._full = IOFailure(
                         message,
-                        why="No space left on device: what was running is decided and stored",
+                        why="No space left on device: what is decided is stored; the rest will run",
                         hint="free some space, then `symfleet resume` goes on where it stopped",
                     )
                 case _:
