@@ -314,3 +314,13 @@ def test_nothing_waits_for_a_pipe_or_a_device_under_a_name_of_the_campaign(
             assert code == ExitCode.IO, (words, told.err)
             assert f"{name}\n" in told.err
             assert "no regular file" in told.err
+
+
+def test_a_file_in_the_place_of_the_corpus_is_set_aside_by_repair(out: Path, say: Say) -> None:
+    files = {path.name for path in (out / "corpus").rglob("*") if path.is_file()}
+    shutil.rmtree(out / "corpus")
+    (out / "corpus").write_bytes(b"somebody's")
+    say("verify", out, code=ExitCode.FINISHED_WITH_FAULTS)
+    say("verify", out, "--repair")
+    assert {path.name for path in (out / "corpus").rglob("*") if path.is_file()} == files
+    assert [path.read_bytes() for path in (out / "lost+found").glob("corpus*")] == [b"somebody's"]

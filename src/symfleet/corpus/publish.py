@@ -64,7 +64,11 @@ class Folder:
     def prepare(self) -> None:
         """Make the folders and remove unfinished files of dead owners; the caller is the owner.
 
-        None of them need be durable before the file system is synchronised as a whole."""
+        None of them need be durable before the file system is synchronised as a whole. A file in
+        the folder's place is set aside; a link that leads nowhere stays: its disk is not mounted.
+        """
+        if self.folder.exists() and not self.folder.is_dir():
+            self._set_aside(self.folder)
         make_folder(self.folder, durable=False)
         make_folder(self._staging, durable=False)
         clear_staging(self._staging)
