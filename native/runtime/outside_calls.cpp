@@ -6,7 +6,11 @@
 #include "addresses.h"
 #include "shadow.h"
 
+#include <dlfcn.h>
 #include <string.h>
+
+// Older C libraries have it in a library of its own, which the program may lack.
+#pragma weak dlsym
 
 using namespace sf;
 
@@ -33,10 +37,40 @@ bool isInstrumented(const void *Callee) {
          hasMark(Callee, SF_FUNCTION_MARK_BYTES + SF_FUNCTION_TYPE_BYTES);
 }
 
-bool isWatched(uint8_t *Watch, const void *Callee) {
+// Whether nothing but a jump through a table of addresses stands there, as the
+// linker makes it for functions of other objects: [endbr64] [bnd] jmp *table(%rip).
+bool isStub(const void *Callee) {
+  uint64_t Code;
+  readMemory((char *)&Code, (uint64_t)Callee, sizeof Code);
+  constexpr uint64_t BranchMark = 0xfa1e0ff3;
+  if ((Code & 0xffffffff) == BranchMark)
+    Code >>= 32;
+  if ((Code & 0xff) == 0xf2)
+    Code >>= 8;
+  return (Code & 0xffff) == 0x25ff;
+}
+
+// In a program at a fixed address, the address of a library's function is that of
+// a stub in the program. The table behind the stub may be filled by the first call
+// only; the function is looked for by its name, which Where has.
+const void *behindStub(const void *Callee, const char *Where) {
+  constexpr size_t Lead = sizeof SF_LOSS_CALL - 1;
+  char Name[1024];
+  if (!dlsym || !isStub(Callee) || strncmp(Where, SF_LOSS_CALL, Lead) != 0)
+    return Callee;
+  const size_t Length = strcspn(Where + Lead, " ");
+  if (Length >= sizeof Name)
+    return Callee;
+  memcpy(Name, Where + Lead, Length);
+  Name[Length] = 0;
+  const void *Found = dlsym(RTLD_NEXT, Name);
+  return Found ? Found : Callee;
+}
+
+bool isWatched(uint8_t *Watch, const void *Callee, const char *Where) {
   if (!G.recording || !*Watch)
     return false;
-  if (isInstrumented(Callee))
+  if (isInstrumented(Callee) || isInstrumented(behindStub(Callee, Where)))
     *Watch = 0;
   return *Watch;
 }
@@ -63,7 +97,7 @@ bool hasLabels(uint64_t Start, uint64_t End) {
 
 // Any: whether an argument has a label.
 SF_API void __sf_hand_over(Label Any, uint8_t *Watch, const void *Callee, const char *Where) {
-  if (!Any || !isWatched(Watch, Callee))
+  if (!Any || !isWatched(Watch, Callee, Where))
     return;
   noteLoss(Where);
   Counted = Where;
@@ -74,7 +108,7 @@ SF_API void __sf_hand_over_memory(uint8_t *Watch, const void *Callee, const char
                                   uint64_t Start3, uint64_t End3) {
   const bool Told = Counted == Where;
   Counted = nullptr;
-  if (Told || !isWatched(Watch, Callee))
+  if (Told || !isWatched(Watch, Callee, Where))
     return;
   bool Any;
   {

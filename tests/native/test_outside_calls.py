@@ -118,3 +118,27 @@ def test_a_run_tells_what_it_handed_over(program: pathlib.Path) -> None:
     assert handed.detail.count("digest") == 1, "the second call gets zeros"
     assert "inside" not in handed.detail
     assert "within" not in handed.detail
+
+
+@pytest.mark.parametrize("binding", ["lazy", "now"])
+def test_a_program_at_a_fixed_address_tells_its_libraries_apart(
+    binding: str, llvm_versions: list[int], tmp_path: pathlib.Path
+) -> None:
+    """The address of a library's function is that of a stub in the program there."""
+    build(tmp_path, ("-O1",), f"clang-{llvm_versions[0]}")
+    library = ["-w", "-shared", "-fPIC", str(tmp_path / "out.c"), "-o", str(tmp_path / "libout.so")]
+    subprocess.run([f"clang-{llvm_versions[0]}", *library], check=True)
+    program = tmp_path / "fixed"
+    sources = [str(tmp_path / "main.c"), str(tmp_path / "in.c")]
+    linked = [f"-L{tmp_path}", "-lwithin", "-lout", f"-Wl,-rpath,{tmp_path},-z,{binding}"]
+    done = symfleet_cc(
+        ["-w", "-O1", "-g", "-fno-pie", "-no-pie", *sources, *linked, "-o", str(program)]
+    )
+    assert done.returncode == 0, done.stderr
+    seed = tmp_path / "seed"
+    seed.write_bytes(SEED)
+    checks = list(try_target(executor_path(), (os.fspath(program), "@@"), seed=seed))
+    (handed,) = [check for check in checks if check.name == "handed over"]
+    assert "within" not in handed.detail
+    told = [word for word in ("digest", "twice", "keep", "forget") if word in handed.detail]
+    assert told == ["digest", "twice", "keep", "forget"]
