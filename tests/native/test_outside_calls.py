@@ -142,3 +142,25 @@ def test_a_program_at_a_fixed_address_tells_its_libraries_apart(
     assert "within" not in handed.detail
     told = [word for word in ("digest", "twice", "keep", "forget") if word in handed.detail]
     assert told == ["digest", "twice", "keep", "forget"]
+
+
+def test_names_of_cxx_are_shown_as_the_source_has_them(
+    llvm_versions: list[int], tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "out.cpp").write_text(
+        "namespace text { int twice(int x) { return 2 * x; } }\n",
+    )
+    (tmp_path / "main.cpp").write_text(
+        "#include <cstdio>\nnamespace text { int twice(int); }\n"
+        "int main() { return text::twice(std::getchar()) == 14; }\n"
+    )
+    program = tmp_path / "program"
+    plain = [f"clang++-{llvm_versions[0]}", "-c", str(tmp_path / "out.cpp")]
+    subprocess.run([*plain, "-o", str(tmp_path / "out.o")], check=True)
+    sources = [str(tmp_path / "main.cpp"), str(tmp_path / "out.o")]
+    done = symfleet_cc(["-g", *sources, "-o", str(program)], "c++")
+    assert done.returncode == 0, done.stderr
+    checks = [*check_objects(program), *try_target(executor_path(), (os.fspath(program),))]
+    details = {check.name: check.detail for check in checks}
+    assert "text::twice(int) (" in details["outside calls"]
+    assert "text::twice(int) " in details["handed over"]

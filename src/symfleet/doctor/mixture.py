@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from symfleet.doctor.check import Check, ok, warning
+from symfleet.doctor.demangling import demangled
 from symfleet.doctor.objects import Objects, read_objects
 from symfleet.doctor.outside import Outside, outside_functions
 
@@ -27,7 +28,7 @@ def check_objects(program: Path) -> Iterator[Check]:
             f"not instrumented: {_some(objects.others)}",
             "build them with `symfleet cc` too; what they compute from the input is concrete",
         )
-    lost = [place for module in objects.instrumented for place in module.lost]
+    lost = [demangled(place) for module in objects.instrumented for place in module.lost]
     if lost:
         yield warning(
             "concrete",
@@ -57,7 +58,7 @@ def _check_calls(program: Path, objects: Objects) -> Iterator[Check]:
 def _calls(one: Outside) -> str:
     more = len(one.places) - _PLACES_MAX
     places = " ".join(one.places[:_PLACES_MAX]) + (f" and {more} more" if more > 0 else "")
-    return f"{one.name} ({one.way}; {places})"
+    return f"{demangled(one.name)} ({one.way}; {places})"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from symfleet.doctor.check import Check, ok, problem, warning
+from symfleet.doctor.demangling import demangled
 from symfleet.engine.reasons import ADVICE, OUTPUT_LIMIT
 
 _TRIAL_S: Final = 60.0
@@ -115,7 +116,7 @@ def _judge(done: _Done | None, parent: str) -> Check:
         told += f"; opened {', '.join(done.files[:5])}"
     losses = [loss for loss in done.losses if not loss.where.startswith(_CALL)]
     if losses:
-        lost = ", ".join(f"{loss.where} ({loss.count} times)" for loss in losses[:5])
+        lost = ", ".join(f"{demangled(loss.where)} ({loss.count} times)" for loss in losses[:5])
         told += f"; made concrete: {lost}"
     return ok("trial", told)
 
@@ -126,7 +127,9 @@ def _handed_over(done: _Done) -> Iterator[Check]:
     if not calls:
         return
     calls.sort(key=lambda loss: -loss.count)
-    shown = [f"{loss.where[len(_CALL) :]} ({loss.count} times)" for loss in calls[:_SHOWN_MAX]]
+    shown = [
+        f"{demangled(loss.where[len(_CALL) :])} ({loss.count} times)" for loss in calls[:_SHOWN_MAX]
+    ]
     more = len(calls) - len(shown)
     yield warning(
         "handed over",
