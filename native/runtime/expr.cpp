@@ -291,6 +291,14 @@ Operand inputBytes(uint64_t Offset, unsigned Bits, uint64_t Value) {
   return {internRow(R, Meta{Value, maskOf(Bits), Dependence, 0}), Value};
 }
 
+Operand inputByteRead(uint64_t Offset) {
+  sf_row R{};
+  R.op = SF_OP_INPUT;
+  R.bits = 8;
+  R.k = Offset;
+  return known(findRow(R));
+}
+
 Operand binary(sf_op Op, unsigned Bits, Operand A, Operand B) {
   const uint64_t Value = evaluate(Op, Bits, 0, A.value, B.value, 0, Bits, Bits);
   if (!A.label && !B.label)

@@ -26,6 +26,8 @@ inline Operand operand(Label L, uint64_t Value) { return {live(L, Value), Value}
 inline Operand known(Label L) { return {L, L ? meta(L).value : 0}; }
 
 Operand inputBytes(uint64_t Offset, unsigned Bits, uint64_t Value);
+// A byte of the input that the program has read; label 0 if it has not.
+Operand inputByteRead(uint64_t Offset);
 Operand binary(sf_op Op, unsigned Bits, Operand A, Operand B);
 // Comparisons and overflow flags; Bits is the width of the operands.
 Operand compare(sf_op Op, unsigned Bits, Operand A, Operand B);

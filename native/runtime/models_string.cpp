@@ -42,8 +42,10 @@ public:
   // Label of the result, when the real function gave Result.
   Label record(const ModelCall &Call, int Result) {
     const bool Differs = First < Size && fold(A[First]) != fold(B[First]);
-    if (Differs)
-      recordGoal(everythingEqual(), {Call.site, 0});
+    if (Differs) {
+      const Operand Equal = everythingEqual();
+      recordGoal(Equal.label ? Equal : wordContinued(), {Call.site, 0});
+    }
     uint64_t End = First < Size ? First + 1 : Size;
     if (End > EventBytesMax)
       End = EventBytesMax;
@@ -116,6 +118,42 @@ private:
                      compare(SF_OP_EQ, 8 * Count, joinBytes(X, Count), joinBytes(Y, Count)));
     }
     return All;
+  }
+
+  // A word that was copied out of the input and is shorter than the constant it is
+  // compared with: that it goes on where it came from, as the constant does. What
+  // ends it there is left to whoever took it out. (The optimiser makes comparisons of
+  // memory of those of strings.)
+  Operand wordContinued() {
+    uint64_t End = First;
+    while (End < Size && End < GoalBytesMax && isPresent(A, End) && isPresent(B, End) && A[End] &&
+           B[End])
+      ++End;
+    if (End >= Size || !isPresent(A, End) || !isPresent(B, End) || !A[End] == !B[End])
+      return constant(0);
+    const uint8_t *Word = A[End] ? B : A, *Pattern = A[End] ? A : B;
+    uint64_t Source = sourceOfEnd(Word, End);
+    Operand All = constant(1);
+    for (uint64_t I = 0; I < Size && I < GoalBytesMax && isPresent(Pattern, I) && Pattern[I]; ++I) {
+      Operand Here = I < End ? byteAt(Word + I) : inputByteRead(Source + I - End);
+      if (byteAt(Pattern + I).label || (I >= End && !Here.label))
+        return constant(0);
+      Here = Flags & FoldCase ? lower(Here) : Here;
+      All = binary(SF_OP_AND, 1, All, compare(SF_OP_EQ, 8, Here, constant(fold(Pattern[I]))));
+    }
+    return All;
+  }
+
+  // The offset in the input of the byte that ended the word; none is there if it is not known.
+  uint64_t sourceOfEnd(const uint8_t *Word, uint64_t End) const {
+    auto OffsetOf = [](const uint8_t *At) -> uint64_t {
+      const Label L = byteAt(At).label;
+      return L ? meta(L).dependence : DependsOnNothing;
+    };
+    uint64_t Source = OffsetOf(Word + End);
+    if (Source >= DependsOnMany && End > 0)
+      Source = OffsetOf(Word + End - 1) + 1;
+    return Source;
   }
 
   // The sign of the result depends on the first two bytes that differ.

@@ -107,6 +107,16 @@ TableLock::~TableLock() {
   HoldsLock = false;
 }
 
+Label findRow(const sf_row &Row) {
+  if (!Index.capacity)
+    return 0;
+  for (uint64_t At = hashRow(Row) & (Index.capacity - 1); Label L = Index.slots[At];
+       At = (At + 1) & (Index.capacity - 1))
+    if (sameRow(row(L), Row))
+      return L;
+  return 0;
+}
+
 Label internRow(const sf_row &Row, const Meta &Known) {
   if (Index.used * 4 >= Index.capacity * 3 && !growIndex())
     return rowsFull();

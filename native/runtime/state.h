@@ -89,6 +89,8 @@ private:
 // Returns the row's label, an existing one if an equal row exists, or 0 when
 // the table is full.
 Label internRow(const sf_row &Row, const Meta &Known);
+// The row, if there is one already; else label 0.
+Label findRow(const sf_row &Row);
 
 // Copies Size bytes into the blob area, or finds them there. Returns false when
 // it is full.

@@ -77,3 +77,20 @@ def test_a_longer_number_is_also_written_before_what_follows_it(
     found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
     produced, _ = next(found.batches(b"1 2\n"))
     assert b"4096 2\n" in {child.input for child in produced}
+
+
+@pytest.mark.parametrize("optimisation", ["-O0", "-O2"])
+def test_a_copied_word_goes_on_where_it_came_from(
+    optimisation: str, native: pathlib.Path, instrumented: Compile, tmp_path: pathlib.Path
+) -> None:
+    source = tmp_path / "keyword.c"
+    source.write_text(
+        "#include <stdio.h>\n#include <string.h>\n"
+        "int main(void) { char d[32] = {0}, word[16]; fread(d, 1, 31, stdin);\n"
+        '  return sscanf(d, "%15[a-z]", word) == 1 && strcmp(word, "return") == 0; }\n'
+    )
+    program = instrumented(source, optimisation)
+    executor = native / "bin" / "symfleet-exec"
+    found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
+    produced, _ = next(found.batches(b"re = 12345;"))
+    assert any(child.input.startswith(b"return") for child in produced)
