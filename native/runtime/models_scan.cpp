@@ -229,6 +229,8 @@ private:
   bool floating(const Directive &D, void *To);
   bool word(const Directive &D, void *To);
   bool characters(const Directive &D, void *To);
+  unsigned literalsToCount(char *Literals) const;
+  Operand endOfWord(const Directive &D, uint64_t Start);
   void proposeRest(Directive First, Format Behind);
   bool isComplete(int Assigned) const;
   void store(void *To, unsigned Bytes, Operand Value);
@@ -286,6 +288,10 @@ uint64_t Scanner::follow(va_list Arguments, int Assigned) {
       continue;
     case Directive::Literal:
       Matched = literal(D);
+      if (Where.label && !D.skipsSpace) {
+        Where = binary(SF_OP_ADD, 64, Where, constant(1));
+        continue;
+      }
       break;
     case Directive::Number:
       Matched = number(D, To);
@@ -295,7 +301,7 @@ uint64_t Scanner::follow(va_list Arguments, int Assigned) {
       continue;
     case Directive::Word:
       Matched = word(D, To);
-      break;
+      continue;
     case Directive::Characters:
       Matched = characters(D, To);
       break;
@@ -428,6 +434,48 @@ bool Scanner::floating(const Directive &D, void *To) {
   return true;
 }
 
+// The literal bytes that stand between here and a %n, or more than the most if
+// something else does, or no %n.
+constexpr unsigned LiteralsMax = 4;
+unsigned Scanner::literalsToCount(char *Literals) const {
+  Format Copy = Rest;
+  Directive D;
+  for (unsigned Count = 0;; ++Count) {
+    Copy.next(D);
+    if (D.kind == Directive::Count && !D.suppressed)
+      return Count;
+    if (D.kind != Directive::Literal || D.skipsSpace || Count == LiteralsMax)
+      return LiteralsMax + 1;
+    Literals[Count] = D.literal;
+  }
+}
+
+// Where a word ends of which a %n will tell, as an expression: another end is one
+// question. An end behind which the literals do not stand is none.
+Operand Scanner::endOfWord(const Directive &D, uint64_t Start) {
+  constexpr uint64_t Further = 16;
+  char Literals[LiteralsMax];
+  const unsigned Count = literalsToCount(Literals);
+  if (Count > LiteralsMax)
+    return constant(Position);
+  uint64_t Last = D.width ? Start + D.width : Position + Further;
+  if (Last > Position + Further)
+    Last = Position + Further;
+  while (Last > Position && !From.isKnown(Last + Count))
+    --Last;
+  const Operand Nowhere = constant(maskOf(64)); // such a text does not come as far as the %n
+  Operand End = Nowhere;
+  for (uint64_t I = Last + 1; I-- > Start + 1;) {
+    Operand Here = constant(I);
+    for (unsigned J = Count; J-- > 0;)
+      Here = ite(compare(SF_OP_EQ, 8, From.operand(I + J), constant((uint8_t)Literals[J])), 64,
+                 Here, Nowhere);
+    const bool IsFull = D.width && I == Start + D.width; // whatever comes next
+    End = IsFull ? Here : ite(memberBit(From.operand(I), takesByte, &D.set, At), 64, End, Here);
+  }
+  return End;
+}
+
 bool Scanner::word(const Directive &D, void *To) {
   if (D.skipsSpace)
     Position = skipSpace(From, Position, At);
@@ -447,6 +495,7 @@ bool Scanner::word(const Directive &D, void *To) {
   const uint64_t Count = Position - Start;
   if (Count == 0)
     return false;
+  Where = endOfWord(D, Start);
   if (To && D.allocates)
     To = *(void **)To;
   if (!To)

@@ -94,3 +94,22 @@ def test_a_copied_word_goes_on_where_it_came_from(
     found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
     produced, _ = next(found.batches(b"re = 12345;"))
     assert any(child.input.startswith(b"return") for child in produced)
+
+
+@pytest.mark.parametrize("optimisation", ["-O0", "-O2"])
+def test_how_far_a_word_of_a_format_goes_is_a_question(
+    optimisation: str, native: pathlib.Path, instrumented: Compile, tmp_path: pathlib.Path
+) -> None:
+    source = tmp_path / "format.c"
+    source.write_text(
+        "#include <stdio.h>\n"
+        "int main(void) { char d[32] = {0}, key[8], value[8]; int used = 0;\n"
+        "  fread(d, 1, 31, stdin);\n"
+        '  if (sscanf(d, "%7[a-c]=%7[^;];%n", key, value, &used) != 2) return 1;\n'
+        "  return used == 9 ? 2 : 3; }\n"
+    )
+    program = instrumented(source, optimisation)
+    executor = native / "bin" / "symfleet-exec"
+    found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
+    produced, _ = next(found.batches(b"a=b;12345678"))
+    assert any(child.input[:2] == b"a=" and child.input[8:9] == b";" for child in produced)
