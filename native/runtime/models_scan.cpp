@@ -231,7 +231,7 @@ private:
   bool characters(const Directive &D, void *To);
   unsigned literalsToCount(char *Literals) const;
   Operand endOfWord(const Directive &D, uint64_t Start);
-  void proposeRest(Directive First, Format Behind);
+  void proposeRest(const Directive &First, const Format &Behind);
   bool isComplete(int Assigned) const;
   void store(void *To, unsigned Bytes, Operand Value);
   bool isLast() const {
@@ -311,31 +311,75 @@ uint64_t Scanner::follow(va_list Arguments, int Assigned) {
   return Position;
 }
 
-// A text that fits what is left of the format, as one goal.
-void Scanner::proposeRest(Directive D, Format Behind) {
-  char Wanted[64];
-  unsigned Size = 0;
-  for (bool Open = false; D.kind != Directive::End && D.kind != Directive::Unknown;
-       Behind.next(D)) {
-    const bool Numeric = D.kind == Directive::Number || D.kind == Directive::Float;
-    const bool Field = Numeric || (D.kind == Directive::Word && D.skipsSpace);
-    if (Size + 2 + (D.kind == Directive::Characters ? D.width : 0) > sizeof(Wanted))
-      break;
-    if (Field && Open)
-      Wanted[Size++] = ' ';
-    Open = Field;
-    if (D.kind == Directive::Space)
-      Wanted[Size++] = ' ';
-    else if (D.kind == Directive::Literal)
-      Wanted[Size++] = D.literal;
-    else if (Numeric)
-      Wanted[Size++] = '1';
-    else if (D.kind == Directive::Word)
-      Wanted[Size++] = D.set.example();
-    for (uint64_t I = 0; D.kind == Directive::Characters && I < D.width; ++I)
-      Wanted[Size++] = 'a';
+bool isNumeric(const Directive &D) {
+  return D.kind == Directive::Number || D.kind == Directive::Float;
+}
+
+bool isField(const Directive &D) {
+  return isNumeric(D) || (D.kind == Directive::Word && D.skipsSpace);
+}
+
+// A text that fits a format. Between fields is space, or, if they are packed,
+// nothing behind a number that has all of its width.
+class Example {
+public:
+  Example(Directive D, Format Behind, bool IsPacked);
+  bool operator==(const Example &Other) const {
+    return Size == Other.Size && memcmp(Text, Other.Text, Size) == 0;
   }
-  recordTemplate(From.from(Position, sizeof(Wanted)), 0, Wanted, Size, At);
+
+  static constexpr unsigned SizeMax = 64;
+  char Text[SizeMax];
+  unsigned Size = 0;
+
+private:
+  void add(const Directive &D, bool IsFull);
+  void add(char C, uint64_t Count = 1) {
+    while (Count--)
+      Text[Size++] = C;
+  }
+};
+
+Example::Example(Directive D, Format Behind, bool IsPacked) {
+  for (bool IsOpen = false; D.kind != Directive::End && D.kind != Directive::Unknown;) {
+    Directive Next;
+    Behind.next(Next);
+    const bool IsFull = IsPacked && isNumeric(D) && D.width && isField(Next);
+    if (Size + 2 + (D.kind == Directive::Characters || IsFull ? D.width : 0) > SizeMax)
+      return;
+    if (isField(D) && IsOpen)
+      add(' ');
+    add(D, IsFull);
+    IsOpen = isField(D) && !IsFull;
+    D = Next;
+  }
+}
+
+void Example::add(const Directive &D, bool IsFull) {
+  if (D.kind == Directive::Space)
+    add(' ');
+  else if (D.kind == Directive::Literal)
+    add(D.literal);
+  else if (IsFull)
+    add('0', D.width - 1);
+  if (isNumeric(D))
+    add('1');
+  else if (D.kind == Directive::Word)
+    add(D.set.example());
+  else if (D.kind == Directive::Characters)
+    add('a', D.width);
+}
+
+// A text that fits what is left of the format, as one goal. The packed one, where it
+// is another, comes first: a format that can be packed is seldom for anything else.
+void Scanner::proposeRest(const Directive &D, const Format &Behind) {
+  const Text Here = From.from(Position, Example::SizeMax);
+  const Example Spaced(D, Behind, false), Packed(D, Behind, true);
+  recordTemplate(Here, 0, Packed.Text, Packed.Size, At);
+  ++At.ordinal;
+  if (Packed == Spaced)
+    return;
+  recordTemplate(Here, 0, Spaced.Text, Spaced.Size, At);
   ++At.ordinal;
 }
 

@@ -113,3 +113,20 @@ def test_how_far_a_word_of_a_format_goes_is_a_question(
     found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
     produced, _ = next(found.batches(b"a=b;12345678"))
     assert any(child.input[:2] == b"a=" and child.input[8:9] == b";" for child in produced)
+
+
+def test_a_format_of_widths_is_met_by_a_packed_text(
+    native: pathlib.Path, instrumented: Compile, tmp_path: pathlib.Path
+) -> None:
+    source = tmp_path / "date.c"
+    source.write_text(
+        "#include <stdio.h>\n"
+        "int main(void) { char d[9] = {0}; int year, month, day; fread(d, 1, 8, stdin);\n"
+        '  if (sscanf(d, "%4d%2d%2d", &year, &month, &day) != 3) return 1;\n'
+        "  return year == 2024 && month == 12 && day == 24 ? 2 : 3; }\n"
+    )
+    program = instrumented(source, "-O1")
+    executor = native / "bin" / "symfleet-exec"
+    found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
+    (first, *_), _ = next(found.batches(b"AAAAAAAA"))
+    assert first.input.startswith(b"0001011")
