@@ -102,12 +102,13 @@ def instrumented(built: Built) -> tuple[int, int]:
 def normalised(built: Built, output: bytes) -> list[str]:
     """Return lines without what names the folder, the compiler or the time.
 
-    Lines of a build that a test command repeats are not the test's.
+    Of a progress display, which is written as often as the machine finds time, only what a terminal
+    would show in the end is kept. Lines of a build that a test command repeats are not the test's.
     """
-    text = output.decode(errors="replace")
+    text = re.sub(r"[^\n]*\r(?!\n|$)", "", output.decode(errors="replace"))
     for name in ("source", "build", "cc", "cxx"):
         text = text.replace(built.fields[name], f"<{name}>")
-    text = re.sub(r"\d+\.\d+ *(s|sec|milli-seconds)\b", "<time>", text)
+    text = re.sub(r" *\d+\.\d+ *(s|sec|milli-seconds)\b", " <time>", text)  # may be right-aligned
     lines = (line.rstrip() for line in text.splitlines())
     return [
         line

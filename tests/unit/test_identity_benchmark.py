@@ -66,6 +66,14 @@ def test_folders_compilers_and_times_are_no_differences(tmp_path: Path) -> None:
     assert normalised(plain, said) == ["PASS <time>"]
 
 
+def test_how_often_a_progress_display_was_written_is_no_difference(tmp_path: Path) -> None:
+    plain = Built(tmp_path, dict.fromkeys(("source", "build", "cc", "cxx"), "/nowhere"))
+    often = normalised(plain, b"one\r\n\r    2 of 9\r    7 of 9\r all done \r\ntwo\r")
+    assert often == normalised(plain, b"one\n\r all done\ntwo") == ["one", " all done", "two"]
+    aligned = [normalised(plain, f"Passed {time:>8.2f} sec".encode()) for time in (0.5, 10.5)]
+    assert aligned == [["Passed <time>"]] * 2
+
+
 @pytest.mark.parametrize("by_ours", ["False", "True"])
 def test_a_build_that_took_another_compiler_proves_nothing(by_ours: str, tmp_path: Path) -> None:
     one = library((), step=compiling(by_ours))
