@@ -29,15 +29,25 @@ public:
       uint64_t values = scope.values[i].size();
       bool isFree = values > 0 && total * values <= max;
       counts.push_back(isFree ? values : 1);
+      strides.push_back(total);
       total *= counts.back();
       complete &= isFree;
     }
   }
+  /// Lanes beyond the last assignment begin anew. A byte's value is the same for a
+  /// whole stride: to count by runs costs less than one row, by division of each number
+  /// as much as thirty.
   void fill(uint64_t first, std::vector<Lanes::Bytes> &columns) const {
-    for (unsigned lane = 0; lane < Lanes::Width; ++lane) {
-      uint64_t rest = std::min(first + lane, total - 1);
-      for (size_t i = 0; i < members.size(); ++i, rest /= counts[i - 1])
-        columns[members[i]][lane] = valueOf(i, rest % counts[i]);
+    for (size_t i = 0; i < members.size(); ++i) {
+      uint64_t index = first / strides[i] % counts[i];
+      uint64_t left = strides[i] - first % strides[i];
+      uint8_t *const column = columns[members[i]].data();
+      for (unsigned lane = 0; lane < Lanes::Width; left = strides[i]) {
+        const unsigned run = unsigned(std::min<uint64_t>(left, Lanes::Width - lane));
+        std::fill_n(column + lane, run, valueOf(i, index));
+        lane += run;
+        index = index + 1 == counts[i] ? 0 : index + 1;
+      }
     }
   }
   void choose(uint64_t number, std::vector<uint8_t> &values) const {
@@ -58,14 +68,16 @@ private:
   const Scope &scope;
   std::vector<size_t> members;
   std::vector<uint64_t> counts;
+  std::vector<uint64_t> strides; // assignments with the same value of a byte in a row
 };
 
 /// Wanted values at the cut whose known bits are the same.
 struct Group {
-  std::vector<std::pair<uint64_t, uint32_t>> wanted;          // value, number of the assignment
-  std::vector<uint64_t> filter = std::vector<uint64_t>(1024); // 2^16 bits
+  std::vector<std::pair<uint64_t, uint32_t>> wanted; // value, number of the assignment
+  /// Eight bits for each of the most values there are: few others get past it.
+  std::vector<uint64_t> filter = std::vector<uint64_t>(8 * AboveMax / 64);
 
-  static unsigned slot(uint64_t value) { return unsigned(mix(value) >> 48); }
+  static unsigned slot(uint64_t value) { return unsigned(mix(value) % (8 * AboveMax)); }
   void add(uint64_t value, uint32_t number) {
     wanted.push_back({value, number});
     filter[slot(value) / 64] |= uint64_t(1) << (slot(value) % 64);
