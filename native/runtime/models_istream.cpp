@@ -183,17 +183,21 @@ void numberRead(const ModelCall &Call, const StreamText &Before, const Variable 
   recordGoal(Number.negative, Call.at(1));
   recordBranch(Number.isNumber, Call.at(2));
   recordBranch(Number.bare, Call.at(6)); // no number for a stream
+  // Where there is no number, the rest is known too: that it cannot be otherwise is
+  // dear to prove, and asked again once there is one.
   if (!Number.isNumber.value)
     noNumberRead(From, Form.skipsSpace, Call.at(7));
-  recordBranch(Number.over, Call.at(3));
-  if (To.bits < 64) { // what does not fit is an error
+  else
+    recordBranch(Number.over, Call.at(3));
+  if (Number.isNumber.value && To.bits < 64) { // what does not fit is an error
     Operand Magnitude = ite(Number.negative, 64, binary(SF_OP_SUB, 64, constant(0), Wide), Wide);
     Operand Fits =
         To.isSigned ? compare(SF_OP_EQ, 64, Wide, sext(extract(Wide, 64, 0, To.bits), To.bits, 64))
                     : compare(SF_OP_ULE, 64, Magnitude, constant(maskOf(To.bits)));
     recordBranch(Fits, Call.at(4));
   }
-  recordEnd(Number, Call.at(5));
+  if (Number.isNumber.value)
+    recordEnd(Number, Call.at(5));
   uint64_t Stored = 0;
   readMemory(&Stored, (uint64_t)To.at, To.bits / 8);
   storeLabel((uint64_t)To.at, To.bits / 8, live(Number.value.label, Stored));

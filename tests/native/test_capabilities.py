@@ -130,3 +130,19 @@ def test_a_format_of_widths_is_met_by_a_packed_text(
     found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
     (first, *_), _ = next(found.batches(b"AAAAAAAA"))
     assert first.input.startswith(b"0001011")
+
+
+def test_nothing_is_asked_of_a_number_that_a_stream_has_not_found(
+    native: pathlib.Path, instrumented: Compile, tmp_path: pathlib.Path
+) -> None:
+    source = tmp_path / "stream.cpp"
+    source.write_text(
+        "#include <iostream>\n"
+        "int main() { short a = 0; return std::cin >> a && a == -7 ? 2 : 3; }\n"
+    )
+    program = instrumented(source, "-O1")
+    executor = native / "bin" / "symfleet-exec"
+    found = Exploration(executor, program, Way.STDIN, tmp_path, Budget(inputs=1))
+    produced, _ = next(found.batches(b"AAAAAAAA"))
+    assert b"1AAAAAAA" in {child.input for child in produced}
+    assert found.flips["unsat"] == 0
