@@ -54,6 +54,7 @@ _MAKE: Final = "make -j{jobs} CC={cc} CXX={cxx}"
 _CTEST: Final = "ctest -V"
 
 _CJSON, _LIBYAML, _EXPAT = sources.PACKAGES
+_TINYXML2, _ = sources.CXX_PACKAGES
 
 _YAJL: Final = _pinned(
     "yajl",
@@ -94,11 +95,6 @@ _ZLIB: Final = _pinned(
     "zlib",
     "zlib_1.2.13.dfsg.orig.tar.bz2",
     "71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1",
-)
-_TINYXML2: Final = _pinned(
-    "tinyxml2",
-    "tinyxml2_9.0.0+dfsg.orig.tar.xz",
-    "96510f47a5db537f70dff3e83dd71fd2180cbba4aa76c589a549467e7f34bc9b",
 )
 _HTTP_PARSER: Final = _pinned(
     "http-parser",

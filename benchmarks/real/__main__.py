@@ -1,6 +1,7 @@
 """Build the real libraries, explore each for a while, write the numbers down.
 
 python -m benchmarks.real [--seconds 60] [--slots 2] [--only cjson] [--compiler 'symfleet cc']
+    [--cxx-compiler 'symfleet c++']
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +54,9 @@ class Row:
     faults: dict[str, int]
     poisoned: int
     exit_code: int
+    deep: int | None = None
+    """Inputs of the corpus with which the harness says that it came through all its conditions;
+    None: it has none."""
 
     @property
     def problems(self) -> list[str]:
@@ -62,6 +66,8 @@ class Row:
             found.append(f"{self.library}: {self.poisoned} inputs were set aside as poison")
         if self.corpus <= self.seeds:
             found.append(f"{self.library}: the corpus did not grow beyond {self.seeds} seeds")
+        if self.deep == 0:
+            found.append(f"{self.library}: no input meets the conditions of the harness")
         if self.exit_code:
             found.append(f"{self.library}: explore ended with {self.exit_code}")
         return found
@@ -77,6 +83,16 @@ def explore(program: Path, seeds: Path, out: Path, seconds: float, slots: int) -
     )
     report = msgspec.json.decode(status.stdout, type=Report)
     return _row(program.parent.name, report, ended.returncode)
+
+
+def came_deep(program: Path, corpus: Path) -> int:
+    """Count the inputs with which a harness, without the engine, says "deep"."""
+    inputs = (path for path in sorted(corpus.rglob("*")) if path.is_file())
+    said = (
+        subprocess.run([str(program), path], capture_output=True, timeout=60, check=False).stdout
+        for path in inputs
+    )
+    return sum(output == b"deep\n" for output in said)
 
 
 def _row(library: str, report: Report, exit_code: int) -> Row:
@@ -104,7 +120,7 @@ def _row(library: str, report: Report, exit_code: int) -> Row:
 
 def table(rows: list[Row]) -> Table:
     """Lay the rows out for people."""
-    columns = "library time edges children corpus executions runs/s flips crashes hangs empty"
+    columns = "library time edges children corpus executions runs/s flips crashes hangs deep empty"
     shown = Table(*columns.split(), title="Real libraries")
     for row in rows:
         flips = " ".join(f"{name} {count}" for name, count in row.flips.items() if count)
@@ -117,6 +133,7 @@ def table(rows: list[Row]) -> Table:
             flips,
             str(row.crashes),
             str(row.hangs),
+            "" if row.deep is None else str(row.deep),
             empty or "none",
         )
     return shown
@@ -134,9 +151,12 @@ def main() -> int:
             continue
         upstream = sources.fetch(library.package, targets.HERE / ".cache")
         folder = options.work.resolve() / upstream.name
-        program = targets.build(library, upstream, shlex.split(options.compiler), folder)
+        compiler = {"c": options.compiler, "cpp": options.cxx_compiler}[library.language]
+        program = targets.build(library, upstream, shlex.split(compiler), folder)
         out = folder / f"out-{now:%Y%m%d-%H%M%S}"
-        rows.append(explore(program, library.seeds, out, options.seconds, options.slots))
+        row = explore(program, library.seeds, out, options.seconds, options.slots)
+        deep = came_deep(program, out / "corpus") if library.deep else None
+        rows.append(replace(row, deep=deep))
     problems = [problem for row in rows for problem in row.problems]
     report = {
         "date": now.isoformat(timespec="seconds"),
@@ -170,6 +190,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--slots", type=int, default=2, help="inputs executed at the same time")
     parser.add_argument("--only", action="append", help="only this library; repeatable")
     parser.add_argument("--compiler", default="symfleet cc", help="C compiler with its options")
+    parser.add_argument("--cxx-compiler", default="symfleet c++", help="the same for C++")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the numbers go")
     parser.add_argument(
         "--work", type=Path, default=Path("build/real"), help="where targets and campaigns go"

@@ -63,6 +63,25 @@ PACKAGES: Final = (
     ),
 )
 
+CXX_PACKAGES: Final = (
+    Package(
+        "tinyxml2",
+        {
+            "tinyxml2_9.0.0+dfsg.orig.tar.xz": (
+                "96510f47a5db537f70dff3e83dd71fd2180cbba4aa76c589a549467e7f34bc9b"
+            ),
+        },
+    ),
+    Package(
+        "rapidjson",
+        {
+            "rapidjson_1.1.0+dfsg2.orig.tar.gz": (
+                "92aa6402743012e5f2c3db17def1ff5273df4f3ca7a8f8ed9f1041d392c14ce7"
+            ),
+        },
+    ),
+)
+
 
 def fetch(package: Package, cache: Path) -> Path:
     """Return the folder of the package's upstream sources, fetched unless they are in the cache.

@@ -39,6 +39,7 @@ def test_a_healthy_library_has_no_problem() -> None:
         (replace(HEALTHY, corpus=1), "the corpus did not grow"),
         (replace(HEALTHY, corpus=0, seeds=0), "the corpus did not grow"),
         (replace(HEALTHY, faults={"blames": 3}), "blames 3"),
+        (replace(HEALTHY, deep=0), "no input meets the conditions"),
         (replace(HEALTHY, poisoned=1), "1 inputs were set aside as poison"),
     ],
 )
