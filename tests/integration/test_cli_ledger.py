@@ -54,7 +54,8 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[CampaignConfig]:
     """See what `resume` would launch."""
     configs: list[CampaignConfig] = []
 
-    def launch(config: CampaignConfig, *, as_json: bool) -> int:
+    def launch(config: CampaignConfig, *, as_json: bool, resumes: bool) -> int:
+        assert resumes, "it makes no campaign where there is none"
         assert as_json
         configs.append(config)
         return 0
