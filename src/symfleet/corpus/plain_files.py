@@ -40,13 +40,18 @@ def read_plain(path: Path, bytes_max: int) -> bytes:
     """Return what a regular file holds; raise OSError, also for a larger one."""
     descriptor = open_plain(path)
     try:
-        parts: list[bytes] = []
-        left = bytes_max + 1
-        while left and (part := os.read(descriptor, min(left, _READ_BYTES))):
-            parts.append(part)
-            left -= len(part)
+        data = read_up_to(descriptor, bytes_max + 1)
     finally:
         os.close(descriptor)
-    if not left:
+    if len(data) > bytes_max:
         raise OSError(errno.EFBIG, f"it has more than {bytes_max} bytes", str(path))
+    return data
+
+
+def read_up_to(descriptor: int, size: int) -> bytes:
+    """Return at most so many bytes; raise OSError."""
+    parts: list[bytes] = []
+    while size > 0 and (part := os.read(descriptor, min(size, _READ_BYTES))):
+        parts.append(part)
+        size -= len(part)
     return b"".join(parts)

@@ -37,6 +37,7 @@ from typing import Final
 from symfleet import crash
 from symfleet.corpus.admission import is_misnamed, printable_path
 from symfleet.corpus.layout import CAMPAIGN_MARKS
+from symfleet.corpus.plain_files import read_up_to
 from symfleet.protocol.events import ScanFinished, SourceBatch
 from symfleet.protocol.operations import Admission
 from symfleet.types import input_id_of
@@ -134,7 +135,7 @@ def read_input(path: str, input_bytes_max: int) -> Reading:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
             before = mark_of(os.fstat(descriptor))
-            data = _read_up_to(descriptor, input_bytes_max + 1) if before.regular else b""
+            data = read_up_to(descriptor, input_bytes_max + 1) if before.regular else b""
             return Reading(before, mark_of(os.fstat(descriptor)), data)
         finally:
             os.close(descriptor)
@@ -142,14 +143,6 @@ def read_input(path: str, input_bytes_max: int) -> Reading:
         dangling = error.errno == errno.ENOENT and os.path.islink(path)
         code = errno.ELOOP if dangling else error.errno or errno.EIO
         return Reading(None, None, b"", code)
-
-
-def _read_up_to(descriptor: int, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size > 0 and (part := os.read(descriptor, min(size, 1 << 20))):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 @dataclass(slots=True)
