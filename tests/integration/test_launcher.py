@@ -133,6 +133,21 @@ def test_a_folder_that_is_renamed_under_its_job_is_not_made_again(
     assert not stage.out.exists() or not list(stage.out.iterdir())
 
 
+def test_a_folder_that_is_emptied_between_two_epochs_gets_no_new_ledger(stage: Stage) -> None:
+    """The next root is told that there was one, whatever the folder holds by then."""
+    ledger, told = stage.out / "ledger.db", stage.out.with_name("told")
+    with pytest.raises(InternalError):
+        stage.play(
+            f"ledger, told = Path({str(ledger)!r}), Path({str(told)!r})\n"
+            "plan = json.loads(Path(run_dir, 'plan.json').read_text())\n"
+            "with told.open('a') as file: file.write(f\"{plan['has_ledger']} \")\n"
+            "ledger.write_text(''); time.sleep(0.5); ledger.unlink()\n"
+            + BEAT
+            + "os.kill(os.getpid(), signal.SIGKILL)"
+        )
+    assert told.read_text().split() == ["False", *["True"] * 4]
+
+
 def test_a_campaign_that_was_just_read_is_not_made_anew(stage: Stage) -> None:
     """Its folder was moved away between the command's look and the job."""
     for why in ("nothing has this name", "holds no campaign"):

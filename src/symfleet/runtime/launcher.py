@@ -173,6 +173,8 @@ class Launch:
         self._signals = signals
         self._began = clock.monotonic()
         self._home = Home(out)
+        self._has_ledger = holds_campaign(out)
+        """Or had one at any time of this launch: somebody may have emptied the folder since."""
         self._foreign = frozenset(processes.children_of_self())
         """Children that this process had before: none of our business."""
         self._capture = Capture(out / "logs" / "mpirun.log")
@@ -226,7 +228,7 @@ class Launch:
                 run_dir,
                 os.getpid(),
                 used,
-                has_ledger=holds_campaign(self._out),
+                has_ledger=self._has_ledger,
             )
             placement = self._roster.placement
             sizes = () if placement is None else placement.sizes
@@ -288,6 +290,7 @@ class Launch:
         while not processes.has_ended(child):
             select.select([child.stdout], [], [], _TICK_S)
             self._read_output(child)
+            self._has_ledger = self._has_ledger or holds_campaign(self._out)
             now = self._clock.monotonic()
             if self._signals.count > asked:
                 asked = self._signals.count
