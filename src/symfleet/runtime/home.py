@@ -2,7 +2,7 @@
 
 Whoever renames or unmounts the folder of a running job takes the campaign away from under its
 name. What is made anew under that name would be another campaign, which knows nothing of what was
-decided: a launch makes nothing in a folder that is not the one that it locked.
+decided: a launch begins none in a folder that is not the one that it locked, or that was emptied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def folder_is_gone(out: Path, why: str) -> IntegrityError:
     return IntegrityError(
         "the campaign's folder was moved, unmounted or emptied while a job worked on it",
         where=str(out),
-        why=f"{why}; nothing was made in its place",
+        why=f"{why}; no campaign was made in its place",
         # Commands of hints get this folder's name, which may be the wrong one now.
         hint="put it back under this name, or give `resume` the name that it has now",
     )
