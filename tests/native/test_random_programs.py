@@ -4,17 +4,26 @@ The full form is benchmarks/random_programs.py."""
 
 from __future__ import annotations
 
+import datetime
 import os
 import pathlib
 
 import pytest
+from msgspec.structs import replace
 
 from symfleet.compiler.toolchain import find_toolchain
+from symfleet.testing.kills.rotation import turn_of, window
 from symfleet.testing.random_programs.decisions import Finding
-from symfleet.testing.random_programs.trial import GUESSES, Trial, Verdict
+from symfleet.testing.random_programs.trial import GUESSES, INPUTS, Trial, Verdict
 from symfleet.testing.random_programs.writing import write_program
 
-CASES = [(101, "O0"), (102, "O1"), (103, "O2"), (104, "O3")]
+ROOT = pathlib.Path(__file__).parents[2]
+TURN = turn_of(ROOT, datetime.datetime.now(datetime.UTC).date())
+PROGRAMS = range(2000)
+"""Of the full form; each change tries others of them, at one level each."""
+PROGRAMS_EACH_TURN = 60
+PARTS = 6
+LEVELS = ("O0", "O1", "O2", "O3")
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +40,20 @@ def count(verdict: Verdict, finding: Finding) -> int:
     )
 
 
-@pytest.mark.parametrize(("seed", "level"), CASES)
+@pytest.mark.parametrize("part", range(PARTS))
 def test_predictions_hold_without_instrumentation(
-    seed: int, level: str, trial: Trial, tmp_path: pathlib.Path
+    part: int, trial: Trial, tmp_path: pathlib.Path
 ) -> None:
-    verdict = trial.judge(seed, level, tmp_path)
-    assert verdict.differences == []
-    assert verdict.missed == []
-    assert verdict.runs > 10
-    assert count(verdict, Finding.CONFIRMED) > 5
+    seeds = window(PROGRAMS, TURN, PROGRAMS_EACH_TURN)[part::PARTS]
+    verdicts = []
+    for place, seed in enumerate(seeds):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        verdicts.append(trial.judge(seed, LEVELS[(place + TURN) % len(LEVELS)], folder))
+    well = [replace(verdict, differences=[], missed=[]) for verdict in verdicts]
+    assert verdicts == well
+    assert all(verdict.runs >= INPUTS for verdict in verdicts)
+    assert sum(count(verdict, Finding.CONFIRMED) for verdict in verdicts) > len(seeds)
 
 
 def test_a_program_that_does_something_else_is_seen(

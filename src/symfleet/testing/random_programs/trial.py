@@ -23,6 +23,8 @@ PROBES: Final = Path(__file__).with_name("probes.c")
 GUESSES: Final = frozenset({"optimistic", "widen", "resize"})
 """Ways to a child that do not promise to keep to the parent's path."""
 INPUTS: Final = 2
+"""Of a program. One of them is explored at a level, another at the next: what limits this is the
+number of programs, and those find more than a second search of the same one."""
 GOALS: Final = 100
 """Of each input: the search ends behind as many. A limit of wall time would make results differ."""
 SOLVER_UNITS: Final = 500_000
@@ -111,7 +113,8 @@ class Trial:
         try:
             programs = self._build(seed, level, folder)
             case = _Case(programs, folder, self.executor)
-            case.run(write_inputs(seed, INPUTS))
+            inputs = write_inputs(seed, INPUTS)
+            case.run(inputs, explored=inputs[(seed + ord(level[-1])) % INPUTS])
         except TrialFailed as failed:
             took = round(time.monotonic() - begun, 2)
             return Verdict(seed, level, took, differences=[str(failed)[:_SAID_CHARACTERS]])
@@ -152,15 +155,14 @@ class _Case:
         self.findings: dict[str, Counter[str]] = {}
         self.missed: list[str] = []
 
-    def run(self, inputs: Sequence[bytes]) -> None:
-        for data in inputs:
-            parent = self._compare(data)
-            recorded, children = self._explore(data)
-            if not recorded.agrees(parent):
-                self.differences.append(f"recorded, it decides otherwise on {data.hex()}")
-                continue
-            for child in children:
-                self._judge(recorded, parent, child, data)
+    def run(self, inputs: Sequence[bytes], explored: bytes) -> None:
+        parents = {data: self._compare(data) for data in inputs}
+        recorded, children = self._explore(explored)
+        if not recorded.agrees(parents[explored]):
+            self.differences.append(f"recorded, it decides otherwise on {explored.hex()}")
+            return
+        for child in children:
+            self._judge(recorded, parents[explored], child, explored)
 
     def _judge(self, recorded: Log, parent: Log, child: Child, data: bytes) -> None:
         made = bytes.fromhex(child.input)
