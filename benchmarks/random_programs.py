@@ -119,7 +119,7 @@ def main(argv: Sequence[str]) -> int:
             for verdict in verdicts:
                 tell(verdict)
             whole = whole.with_verdicts(verdicts, date)
-            write(RESULTS / f"random-programs-{date}.json", whole)
+            write(RESULTS / f"random-programs-{date}-{engine[:8]}.json", whole)
     print(summary(whole))
     differing = any(level.differing for level in whole.levels.values())
     return int(differing or (whole.accuracy or 0.0) < ACCURACY_MIN)

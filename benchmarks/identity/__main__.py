@@ -105,7 +105,7 @@ def main() -> int:
     for row in compared(cases, compilers(work, toolchain), work, options.inputs):
         print(table([row]).splitlines()[-1], flush=True)
         whole = joined(whole, date, [row])
-        write(RESULTS / f"identity-{date}.json", whole)
+        write(RESULTS / f"identity-{date}-{engine[:8]}.json", whole)
     print(table(whole.rows))
     return 1 if whole.differing else 0
 
