@@ -13,7 +13,7 @@ struct VirtualLead {
   void *model;
   void *real; // for the model
 };
-// Of the buffer of std::cin, see models_istream.cpp.
+// Of the buffer of std::cin, see models_istreambuf.cpp.
 constexpr unsigned VirtualLeadsMax = 2;
 extern VirtualLead StandardInputLeads[VirtualLeadsMax];
 void findStandardInputLeads();

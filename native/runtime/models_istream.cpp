@@ -1,149 +1,15 @@
 // Models of what std::istream reads, for libstdc++.
 //
 // Its members live in a shared object that is not instrumented. The real one does
-// the work; what it took is found in the buffer of the stream, or in the input's
-// file behind std::cin as long as that shares the buffer of stdin. The layouts are
-// those of the ABI that libstdc++ has kept since GCC 5.
-#include "input.h"
-#include "libraries.h"
+// the work; what it took is found where the stream was about to read (istream_text.h).
+#include "istream_text.h"
 #include "model.h"
-#include "source.h"
 
-#include <limits.h>
 #include <string.h>
 
 using namespace sf;
 
-extern "C" {
-extern const uint64_t
-    SyncFilebufTable[] asm("_ZTVN9__gnu_cxx18stdio_sync_filebufIcSt11char_traitsIcEEE")
-        __attribute__((weak));
-extern const uint64_t
-    StringbufTable[] asm("_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE")
-        __attribute__((weak));
-// The class behind a std::cin that has a buffer of its own is not exported, but it
-// inherits this.
-int filebufUnderflow(void *) asm("_ZNSt13basic_filebufIcSt11char_traitsIcEE9underflowEv")
-    __attribute__((weak));
-void setState(void *Ios,
-              int State) asm("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate")
-    __attribute__((weak));
-}
-
 namespace {
-
-template <typename T> T &field(void *Object, uint64_t Offset) {
-  return *(T *)((char *)Object + Offset);
-}
-
-enum StreamFlags : int {
-  Decimal = 1 << 1,
-  Hexadecimal = 1 << 3,
-  Octal = 1 << 6,
-  SkipsSpace = 1 << 12
-};
-
-// A std::istream before it is read from.
-//
-// The program may have asked for exceptions. One that leaves the real function would
-// pass by what has to be recorded, so none is asked for until finish(), which then
-// does what the real function would have done.
-class StreamText {
-public:
-  explicit StreamText(void *Stream) {
-    if (!G.recording)
-      return;
-    KeepErrno Keep;
-    const int64_t Base = (*(int64_t **)Stream)[-3]; // of std::ios in it
-    void *Ios = (char *)Stream + Base;
-    width = field<int64_t>(Ios, 16);
-    flags = field<int>(Ios, 24);
-    void *Buffer = field<void *>(Ios, 232);
-    if (field<int>(Ios, 32) == 0 && Buffer)
-      find(Buffer);
-    if (!isKnown() || !setState)
-      return;
-    ios = Ios;
-    thrown = field<int>(Ios, 28);
-    field<int>(Ios, 28) = 0;
-  }
-
-  // When all is recorded: throws if the stream's state is one to be thrown for.
-  void finish() const {
-    if (!ios)
-      return;
-    field<int>(ios, 28) = thrown;
-    const int State = field<int>(ios, 32);
-    if (State & thrown)
-      setState(ios, State);
-  }
-
-  bool isKnown() const { return memory || file; }
-
-  Source source(uint8_t *Room) const {
-    return file ? Source::file(fileno(file), (uint64_t)offset, Room) : Source::memory(memory, size);
-  }
-
-  NumberForm form(NumberRange Range) const {
-    const int Base = flags & (Decimal | Hexadecimal | Octal);
-    NumberForm Form;
-    Form.base = Base == Decimal ? 10 : Base == Hexadecimal ? 16 : Base == Octal ? 8 : 0;
-    Form.range = Range;
-    Form.skipsSpace = flags & SkipsSpace;
-    Form.eatsPrefix = true;
-    return Form;
-  }
-
-  bool skipsSpace() const { return flags & SkipsSpace; }
-
-  // Most characters of a word, of which there is room for Room.
-  uint64_t wordMost(uint64_t Room) const {
-    return width > 0 && (uint64_t)width < Room ? (uint64_t)width : Room;
-  }
-
-  // What the program has read now counts as delivered.
-  void noteRead(const Source &From) const {
-    if (!file)
-      return;
-    __atomic_fetch_add(&G.header->symbolic_bytes, From.size() ? 1 : 0, __ATOMIC_RELAXED);
-    uint8_t Byte;
-    if (feof(file) && From.size() < Source::FileBytesMax)
-      sf::deliver(&Byte, (uint64_t)offset + From.size(), 0, 1);
-  }
-
-private:
-  void find(void *Buffer) {
-    const uint64_t *Table = field<const uint64_t *>(Buffer, 0) - 2;
-    const uint64_t Underflow = Table[2 + 9];
-    const bool IsFile = Underflow == (uint64_t)filebufUnderflow;
-    if (Table == SyncFilebufTable) {
-      FILE *Stream = field<FILE *>(Buffer, 64);
-      constexpr int InBackup = 0x100;
-      if (isInputStream(Stream) && !(Stream->_flags & InBackup) && (offset = ftello(Stream)) >= 0)
-        file = Stream;
-      return;
-    }
-    // An empty buffer is filled as the real function would do at once; where
-    // that could fail, it is left alone.
-    if (field<char *>(Buffer, 16) == field<char *>(Buffer, 24)) {
-      FILE *Behind = IsFile ? field<FILE *>(Buffer, 104) : nullptr;
-      if (Behind ? !isInputFd(fileno(Behind)) : Table != StringbufTable)
-        return;
-      ((int (*)(void *))Underflow)(Buffer);
-    }
-    memory = field<const uint8_t *>(Buffer, 16);
-    size = (uint64_t)(field<const uint8_t *>(Buffer, 24) - memory);
-  }
-
-  const uint8_t *memory = nullptr;
-  uint64_t size = 0;
-  FILE *file = nullptr;
-  off_t offset = -1;
-  int64_t width = 0;
-  int flags = 0;
-  void *ios = nullptr;
-  int thrown = 0; // the states that the program wants an exception for
-};
 
 // ---- Numbers
 
@@ -473,54 +339,4 @@ SF_MODEL_API void *__sf_model__ZNSi4readEPcl(void *Stream, char *To, int64_t Siz
   bytesRead(Before, To, (uint64_t)Size);
   Before.finish();
   return Result;
-}
-
-// ---- Bytes that std::istreambuf_iterator and others ask std::cin's buffer for
-
-namespace {
-
-int standardInputByte(void *Buffer, const VirtualLead &Lead, const void *Caller) {
-  const auto Real = (int (*)(void *))Lead.real;
-  FILE *Stream = field<FILE *>(Buffer, 64);
-  constexpr int InBackup = 0x100;
-  // The library's own calls are part of what has a model.
-  if (!G.recording || isLibraryCode(Caller) || !isInputStream(Stream) || Stream->_flags & InBackup)
-    return Real(Buffer);
-  ModelCall Call(Lead.model, 0);
-  off_t Offset = -1;
-  {
-    KeepErrno Keep;
-    Offset = ftello(Stream);
-  }
-  const int Result = Real(Buffer);
-  if (Offset < 0)
-    return Result;
-  KeepErrno Keep;
-  uint8_t Byte = (uint8_t)Result;
-  if (Result == EOF) {
-    deliver(&Byte, (uint64_t)Offset, 0, 1);
-    return Result;
-  }
-  __atomic_fetch_add(&G.header->symbolic_bytes, 1, __ATOMIC_RELAXED);
-  if (TableLock Lock; Lock)
-    Call.returns(zext(inputBytes((uint64_t)Offset, 8, Byte), 8, 32).label);
-  return Result;
-}
-
-int standardInputUnderflow(void *Buffer) {
-  return standardInputByte(Buffer, StandardInputLeads[0], __builtin_return_address(0));
-}
-int standardInputUflow(void *Buffer) {
-  return standardInputByte(Buffer, StandardInputLeads[1], __builtin_return_address(0));
-}
-
-} // namespace
-
-VirtualLead sf::StandardInputLeads[VirtualLeadsMax] = {
-    {nullptr, (void *)standardInputUnderflow, nullptr},
-    {nullptr, (void *)standardInputUflow, nullptr}};
-
-void sf::findStandardInputLeads() {
-  for (unsigned I = 0; SyncFilebufTable && I < VirtualLeadsMax; ++I)
-    StandardInputLeads[I].slot = SyncFilebufTable + 11 + I;
 }

@@ -1,0 +1,110 @@
+// Where libstdc++ keeps what a stream reads next.
+#include "istream_text.h"
+
+#include "input.h"
+#include "model.h"
+
+using namespace sf;
+
+extern "C" {
+extern const uint64_t
+    StringbufTable[] asm("_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE")
+        __attribute__((weak));
+// The class behind a std::cin that has a buffer of its own is not exported, but it
+// inherits this.
+int filebufUnderflow(void *) asm("_ZNSt13basic_filebufIcSt11char_traitsIcEE9underflowEv")
+    __attribute__((weak));
+void setState(void *Ios,
+              int State) asm("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate")
+    __attribute__((weak));
+}
+
+namespace {
+
+enum StreamFlags : int {
+  Decimal = 1 << 1,
+  Hexadecimal = 1 << 3,
+  Octal = 1 << 6,
+  SkipsSpace = 1 << 12
+};
+
+} // namespace
+
+StreamText::StreamText(void *Stream) {
+  if (!G.recording)
+    return;
+  KeepErrno Keep;
+  const int64_t Base = (*(int64_t **)Stream)[-3]; // of std::ios in it
+  void *Ios = (char *)Stream + Base;
+  width = field<int64_t>(Ios, 16);
+  flags = field<int>(Ios, 24);
+  void *Buffer = field<void *>(Ios, 232);
+  if (field<int>(Ios, 32) == 0 && Buffer)
+    find(Buffer);
+  if (!isKnown() || !setState)
+    return;
+  ios = Ios;
+  thrown = field<int>(Ios, 28);
+  field<int>(Ios, 28) = 0;
+}
+
+void StreamText::finish() const {
+  if (!ios)
+    return;
+  field<int>(ios, 28) = thrown;
+  const int State = field<int>(ios, 32);
+  if (State & thrown)
+    setState(ios, State);
+}
+
+Source StreamText::source(uint8_t *Room) const {
+  return file ? Source::file(fileno(file), (uint64_t)offset, Room) : Source::memory(memory, size);
+}
+
+NumberForm StreamText::form(NumberRange Range) const {
+  const int Base = flags & (Decimal | Hexadecimal | Octal);
+  NumberForm Form;
+  Form.base = Base == Decimal ? 10 : Base == Hexadecimal ? 16 : Base == Octal ? 8 : 0;
+  Form.range = Range;
+  Form.skipsSpace = flags & SkipsSpace;
+  Form.eatsPrefix = true;
+  return Form;
+}
+
+bool StreamText::skipsSpace() const { return flags & SkipsSpace; }
+
+uint64_t StreamText::wordMost(uint64_t Room) const {
+  return width > 0 && (uint64_t)width < Room ? (uint64_t)width : Room;
+}
+
+void StreamText::noteRead(const Source &From) const {
+  if (!file)
+    return;
+  __atomic_fetch_add(&G.header->symbolic_bytes, From.size() ? 1 : 0, __ATOMIC_RELAXED);
+  uint8_t Byte;
+  if (feof(file) && From.size() < Source::FileBytesMax)
+    sf::deliver(&Byte, (uint64_t)offset + From.size(), 0, 1);
+}
+
+void StreamText::find(void *Buffer) {
+  const uint64_t *Table = field<const uint64_t *>(Buffer, 0) - 2;
+  const uint64_t Underflow = Table[2 + 9];
+  const bool IsFile = Underflow == (uint64_t)filebufUnderflow;
+  if (Table == SyncFilebufTable) {
+    FILE *Stream = field<FILE *>(Buffer, 64);
+    constexpr int InBackup = 0x100;
+    if (isInputStream(Stream) && !(Stream->_flags & InBackup) && (offset = ftello(Stream)) >= 0)
+      file = Stream;
+    return;
+  }
+  // An empty buffer is filled as the real function would do at once; where
+  // that could fail, it is left alone.
+  if (field<char *>(Buffer, 16) == field<char *>(Buffer, 24)) {
+    FILE *Behind = IsFile ? field<FILE *>(Buffer, 104) : nullptr;
+    if (Behind ? !isInputFd(fileno(Behind)) : Table != StringbufTable)
+      return;
+    ((int (*)(void *))Underflow)(Buffer);
+  }
+  memory = field<const uint8_t *>(Buffer, 16);
+  size = (uint64_t)(field<const uint8_t *>(Buffer, 24) - memory);
+}

@@ -1,0 +1,63 @@
+// The text that a std::istream of libstdc++ is about to read.
+//
+// It is found in the buffer of the stream, or in the input's file behind std::cin
+// as long as that shares the buffer of stdin. The layouts are those of the ABI that
+// libstdc++ has kept since GCC 5.
+#ifndef SYMFLEET_RUNTIME_ISTREAM_TEXT_H
+#define SYMFLEET_RUNTIME_ISTREAM_TEXT_H
+
+#include "source.h"
+
+extern "C" {
+// The table of the class behind a std::cin that shares the buffer of stdin.
+extern const uint64_t
+    SyncFilebufTable[] asm("_ZTVN9__gnu_cxx18stdio_sync_filebufIcSt11char_traitsIcEEE")
+        __attribute__((weak));
+}
+
+namespace sf {
+
+// A member of an object of libstdc++.
+template <typename T> T &field(void *Object, uint64_t Offset) {
+  return *(T *)((char *)Object + Offset);
+}
+
+// A std::istream before it is read from.
+//
+// The program may have asked for exceptions. One that leaves the real function would
+// pass by what has to be recorded, so none is asked for until finish(), which then
+// does what the real function would have done.
+class StreamText {
+public:
+  explicit StreamText(void *Stream);
+
+  // When all is recorded: throws if the stream's state is one to be thrown for.
+  void finish() const;
+
+  bool isKnown() const { return memory || file; }
+
+  Source source(uint8_t *Room) const;
+  NumberForm form(NumberRange Range) const;
+  bool skipsSpace() const;
+  // Most characters of a word, of which there is room for Room.
+  uint64_t wordMost(uint64_t Room) const;
+
+  // What the program has read now counts as delivered.
+  void noteRead(const Source &From) const;
+
+private:
+  void find(void *Buffer);
+
+  const uint8_t *memory = nullptr;
+  uint64_t size = 0;
+  FILE *file = nullptr;
+  off_t offset = -1;
+  int64_t width = 0;
+  int flags = 0;
+  void *ios = nullptr;
+  int thrown = 0; // the states that the program wants an exception for
+};
+
+} // namespace sf
+
+#endif
