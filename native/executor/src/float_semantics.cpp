@@ -1,97 +1,14 @@
 #include "float_semantics.h"
+#include "float_carriers.h"
 #include "symfleet/scanned_number.h"
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <math.h>
 
 namespace sf {
 namespace {
-
-// ---- Bits and values. Half has no type of its own: it is computed in single
-// and rounded, which gives the same for each operation that is not fused.
-
-long double halfValue(uint16_t bits) {
-  int exponent = bits >> 10 & 0x1f;
-  long double fraction = bits & 0x3ff;
-  long double value = exponent == 0 ? std::ldexp(fraction, -24)
-                      : exponent != 0x1f
-                          ? std::ldexp(fraction + 1024, exponent - 25)
-                          : (fraction != 0 ? std::numeric_limits<long double>::quiet_NaN()
-                                           : std::numeric_limits<long double>::infinity());
-  return bits >> 15 ? -value : value;
-}
-
-/// Round once, to nearest, ties to even.
-template <typename T> uint16_t halfBits(T value) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  T magnitude = std::fabs(value);
-  if (std::isnan(value))
-    return sign | 0x7e00;
-  if (magnitude == 0)
-    return sign;
-  int exponent = 0;
-  if (!std::isinf(value))
-    std::frexp(magnitude, &exponent);
-  if (std::isinf(value) || exponent > 17)
-    return sign | 0x7c00;
-  int quantum = exponent - 11 < -24 ? -24 : exponent - 11;
-  // Subnormal numbers continue into the normal ones: adding carries over.
-  uint32_t units = uint32_t(std::nearbyint(std::ldexp(magnitude, -quantum)));
-  uint32_t bits = units + (uint32_t(quantum + 24) << 10);
-  return sign | uint16_t(bits > 0x7c00 ? 0x7c00 : bits);
-}
-
-struct Half {};
-
-template <typename T> struct Carrier {
-  using Type = T;
-};
-template <> struct Carrier<Half> {
-  using Type = float;
-};
-
-template <typename T> typename Carrier<T>::Type load(Number bits) {
-  typename Carrier<T>::Type value{};
-  if constexpr (std::is_same_v<T, Half>) {
-    value = float(halfValue(uint16_t(bits.low)));
-  } else if constexpr (std::is_same_v<T, long double>) {
-    std::memcpy(&value, &bits.low, 8);
-    std::memcpy(reinterpret_cast<char *>(&value) + 8, &bits.high, 2);
-  } else {
-    std::memcpy(&value, &bits.low, sizeof value);
-  }
-  return value;
-}
-
-template <typename T, typename From> Number store(From from) {
-  Number bits;
-  if constexpr (std::is_same_v<T, Half>) {
-    bits.low = halfBits(from);
-  } else {
-    T value = T(from);
-    std::memcpy(&bits.low, &value, std::is_same_v<T, long double> ? 8 : sizeof value);
-    if constexpr (std::is_same_v<T, long double>)
-      std::memcpy(&bits.high, reinterpret_cast<const char *>(&value) + 8, 2);
-  }
-  return bits;
-}
-
-/// Call `f.template operator()<T>()` with the type of a format.
-template <typename F> decltype(auto) withFormat(unsigned format, F &&f) {
-  switch (format) {
-  case SF_HALF:
-    return f.template operator()<Half>();
-  case SF_SINGLE:
-    return f.template operator()<float>();
-  case SF_DOUBLE:
-    return f.template operator()<double>();
-  default:
-    return f.template operator()<long double>();
-  }
-}
 
 Number numberFrom(const FourValues &values, unsigned format, unsigned index) {
   if (format == SF_X87)
@@ -401,82 +318,6 @@ uint64_t parse(const sf_row &row, const FourValues &values) {
 
 } // namespace
 
-unsigned floatArity(unsigned function) {
-  switch (function) {
-  case SF_FN_FMA:
-    return 3;
-  case SF_FN_ADD:
-  case SF_FN_SUB:
-  case SF_FN_MUL:
-  case SF_FN_DIV:
-  case SF_FN_REM:
-  case SF_FN_MIN:
-  case SF_FN_MAX:
-  case SF_FN_MINIMUM:
-  case SF_FN_MAXIMUM:
-  case SF_FN_LDEXP:
-  case SF_FN_EQ:
-  case SF_FN_LT:
-  case SF_FN_LE:
-  case SF_FN_NE:
-  case SF_FN_UNO:
-  case SF_FN_CLASS:
-    return 2;
-  default:
-    if (function >= SF_FN_POW && function <= SF_FN_REMAINDER)
-      return 2;
-    bool known = (function >= SF_FN_SQRT && function <= SF_FN_ROUND) ||
-                 (function >= SF_FN_SIN && function <= SF_FN_LGAMMA) || function == SF_FN_FREXP ||
-                 function == SF_FN_FRACTION ||
-                 (function >= SF_FN_FROM_SINT && function <= SF_FN_EXPONENT);
-    return known ? 1 : 0;
-  }
-}
-
-bool givesNumber(unsigned function) {
-  return function < SF_FN_EQ || (function >= SF_FN_FROM_SINT && function <= SF_FN_CONVERT);
-}
-
-unsigned floatOperandWidth(uint16_t aux, unsigned i) {
-  const unsigned function = SF_FLOAT_FUNCTION(aux), format = SF_FLOAT_FROM(aux);
-  const unsigned arity = floatArity(function);
-  if (takesInteger(function))
-    return i == 0 ? 64 : 0;
-  if (format == SF_X87 && arity == 3)
-    return 0;
-  const unsigned parts = format == SF_X87 ? 2 : 1;
-  bool integerSecond = function == SF_FN_LDEXP || function == SF_FN_CLASS;
-  if (integerSecond && i >= parts)
-    return i == parts ? 32 : 0;
-  if (i >= arity * parts)
-    return 0;
-  return parts == 1 ? widthOfFormat(format) : i % 2 ? 16 : 64;
-}
-
-static unsigned partWidth(uint16_t aux) {
-  if (SF_FLOAT_TO(aux) == SF_X87)
-    return SF_FLOAT_HIGH(aux) ? 16 : 64;
-  return SF_FLOAT_HIGH(aux) ? 0 : widthOfFormat(SF_FLOAT_TO(aux));
-}
-
-bool floatWidthFits(uint16_t aux, unsigned bits) {
-  const unsigned function = SF_FLOAT_FUNCTION(aux);
-  if (floatOperandWidth(aux, 0) == 0)
-    return false;
-  if (givesNumber(function)) {
-    bool converts = takesInteger(function) || function == SF_FN_CONVERT;
-    return bits == partWidth(aux) && (converts || SF_FLOAT_FROM(aux) == SF_FLOAT_TO(aux));
-  }
-  return function >= SF_FN_TO_SINT ? bits >= 1 && bits <= 64 : bits == 1;
-}
-
-bool textWidthFits(uint16_t aux, unsigned bits) {
-  const unsigned result = SF_FLOAT_FUNCTION(aux);
-  if (result > SF_TEXT_SCANNED_LENGTH || SF_FLOAT_TO(aux) == SF_HALF)
-    return false;
-  return bits == (SF_TEXT_IS_LENGTH(result) ? 64 : partWidth(aux));
-}
-
 uint64_t applyFloat(const sf_row &row, const FourValues &values) {
   if (row.op == SF_OP_TEXT)
     return parse(row, values);
@@ -491,43 +332,6 @@ std::string textOf(const sf_row &row, const FourValues &values) {
     for (unsigned byte = 0; byte < 8; ++byte)
       text += char(values[i] >> (8 * byte));
   return text;
-}
-
-long double valueOf(Number number, unsigned format) {
-  return withFormat(format,
-                    [&]<typename T>() { return static_cast<long double>(load<T>(number)); });
-}
-
-Number numberOf(long double value, unsigned format) {
-  return withFormat(format, [&]<typename T>() { return store<T>(value); });
-}
-
-__int128 positionOf(Number number, unsigned format) {
-  const unsigned width = widthOfFormat(format);
-  bool negative = false;
-  __int128 magnitude = 0;
-  if (format == SF_X87) { // without the integer bit, which the exponent implies
-    negative = number.high >> 15;
-    magnitude = __int128(number.high & 0x7fff) << 63 | (number.low & (~uint64_t(0) >> 1));
-  } else {
-    negative = number.low >> (width - 1) & 1;
-    magnitude = number.low & ((uint64_t(1) << (width - 1)) - 1);
-  }
-  return negative ? -1 - magnitude : magnitude;
-}
-
-Number numberAt(__int128 position, unsigned format) {
-  bool negative = position < 0;
-  unsigned __int128 magnitude = static_cast<unsigned __int128>(negative ? -1 - position : position);
-  if (format != SF_X87) {
-    const unsigned width = widthOfFormat(format);
-    uint64_t sign = uint64_t(1) << (width - 1);
-    return {(uint64_t(magnitude) & (sign - 1)) | (negative ? sign : 0), 0};
-  }
-  uint16_t exponent = uint16_t(magnitude >> 63) & 0x7fff;
-  uint64_t integerBit = exponent ? uint64_t(1) << 63 : 0;
-  return {(uint64_t(magnitude) & (~uint64_t(0) >> 1)) | integerBit,
-          uint16_t(exponent | (negative ? 0x8000 : 0))};
 }
 
 } // namespace sf
