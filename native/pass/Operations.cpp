@@ -1,9 +1,9 @@
+// Label operations of integers and addresses, and the choice of the one for an instruction.
 #include "Operations.h"
 
 #include "symfleet/abi.h"
 #include "symfleet/calls.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
 
 using namespace llvm;
@@ -98,13 +98,6 @@ LabelList OperationEmitter::widePredicate(Builder &B, CmpInst::Predicate P, Valu
   if (Swapped)
     std::swap(X, Y);
   return wide(B, rowComparison(P), {X, Y}, 1);
-}
-
-LabelList OperationEmitter::passThrough(Builder &B, Value *From, unsigned First, unsigned Count) {
-  LabelList Out;
-  for (unsigned I = 0; I < Count; ++I)
-    Out.push_back(Label(B, From, First + I));
-  return Out;
 }
 
 LabelList OperationEmitter::emit(Builder &B, Instruction &I) {
@@ -309,116 +302,10 @@ LabelList OperationEmitter::selection(Builder &B, SelectInst &I) {
   return Out;
 }
 
-LabelList OperationEmitter::aggregate(Builder &B, Instruction &I) {
-  unsigned Count = unsigned(leavesOf(I.getType(), DL).size());
-  if (isa<FreezeInst>(I))
-    return passThrough(B, I.getOperand(0), 0, Count);
-  if (auto *X = dyn_cast<ExtractValueInst>(&I))
-    return passThrough(B, X->getAggregateOperand(),
-                       firstLeafAt(X->getAggregateOperand()->getType(), X->getIndices(), DL),
-                       Count);
-  if (auto *X = dyn_cast<ExtractElementInst>(&I)) {
-    uint64_t Index = cast<ConstantInt>(X->getIndexOperand())->getZExtValue();
-    if (Index * Count >= leavesOf(X->getVectorOperandType(), DL).size())
-      return LabelList(Count, RT.NoLabel);
-    return passThrough(B, X->getVectorOperand(), unsigned(Index) * Count, Count);
-  }
-  LabelList Out = passThrough(B, I.getOperand(0), 0, Count);
-  if (auto *X = dyn_cast<InsertValueInst>(&I)) {
-    Value *Inserted = X->getInsertedValueOperand();
-    unsigned First = firstLeafAt(I.getType(), X->getIndices(), DL);
-    for (unsigned K = 0; K < leavesOf(Inserted->getType(), DL).size(); ++K)
-      Out[First + K] = Label(B, Inserted, K);
-    return Out;
-  }
-  if (auto *X = dyn_cast<InsertElementInst>(&I)) {
-    unsigned Width = unsigned(leavesOf(X->getOperand(1)->getType(), DL).size());
-    uint64_t Index = cast<ConstantInt>(X->getOperand(2))->getZExtValue();
-    for (unsigned K = 0; K < Width && (Index + 1) * Width <= Count; ++K)
-      Out[Index * Width + K] = Label(B, X->getOperand(1), K);
-    return Out;
-  }
-  auto &X = cast<ShuffleVectorInst>(I);
-  auto *Source = dyn_cast<FixedVectorType>(X.getOperand(0)->getType());
-  unsigned Width = Source ? unsigned(leavesOf(Source->getElementType(), DL).size()) : 0;
-  Out.assign(Count, RT.NoLabel);
-  for (unsigned Lane = 0; Width && Lane < Count / Width; ++Lane) {
-    int From = X.getMaskValue(Lane);
-    unsigned Size = Source->getNumElements();
-    for (unsigned K = 0; From >= 0 && K < Width; ++K)
-      Out[Lane * Width + K] = unsigned(From) < Size
-                                  ? Label(B, X.getOperand(0), unsigned(From) * Width + K)
-                                  : Label(B, X.getOperand(1), (unsigned(From) - Size) * Width + K);
-  }
-  return Out;
-}
-
-void OperationEmitter::emitTarget(Builder &B, Value *Target) {
-  Value *L = Label(B, Target, 0);
-  if (!isZero(L))
-    RT.call(B, "target", RT.Void, {L, asInt64(B, Target), nextSite()});
-}
-
 void OperationEmitter::concretise(Builder &B, Value *V) {
   Value *L = Label(B, V, 0);
   if (!isZero(L))
     RT.call(B, "concrete", RT.Void, {L, asInt64(B, V), nextSite()});
-}
-
-void OperationEmitter::emitTerminator(Builder &B, Instruction &I) {
-  if (auto *Branch = dyn_cast<BranchInst>(&I)) {
-    Value *L = Label(B, Branch->getCondition(), 0);
-    Constant *Site = nextSite();
-    if (!isZero(L))
-      RT.call(B, "branch", RT.Void, {L, asInt64(B, Branch->getCondition()), Site});
-  } else if (auto *Switch = dyn_cast<SwitchInst>(&I)) {
-    switchEvents(B, *Switch);
-  } else if (auto *Indirect = dyn_cast<IndirectBrInst>(&I)) {
-    emitTarget(B, Indirect->getAddress());
-  }
-}
-
-// The ranges of values that lead to each successor but the default one, as
-// sf_switch_range has them: low, high, way.
-static SmallVector<uint64_t, 48> rangesOf(SwitchInst &I) {
-  MapVector<BasicBlock *, SmallVector<uint64_t, 8>> Ways;
-  for (auto &Case : I.cases())
-    if (Case.getCaseSuccessor() != I.getDefaultDest())
-      Ways[Case.getCaseSuccessor()].push_back(Case.getCaseValue()->getZExtValue());
-  SmallVector<uint64_t, 48> Ranges;
-  uint64_t Number = 0;
-  for (auto &[Block, Values] : Ways) {
-    llvm::sort(Values);
-    for (size_t First = 0, Next; First < Values.size(); First = Next) {
-      for (Next = First + 1; Next < Values.size() && Values[Next] == Values[Next - 1] + 1; ++Next)
-        ;
-      Ranges.append({Values[First], Values[Next - 1], Number});
-    }
-    ++Number;
-  }
-  return Ranges;
-}
-
-void OperationEmitter::switchEvents(Builder &B, SwitchInst &I) {
-  Value *L = Label(B, I.getCondition(), 0);
-  Constant *Site = nextSite();
-  unsigned Bits = I.getCondition()->getType()->getIntegerBitWidth();
-  if (isZero(L) || Bits > 64)
-    return;
-  SmallVector<uint64_t, 48> Ranges = rangesOf(I);
-  if (Ranges.empty())
-    return;
-  Constant *List = ConstantDataArray::get(RT.C, Ranges);
-  auto *ListGlobal =
-      new GlobalVariable(RT.M, List->getType(), true, GlobalValue::PrivateLinkage, List);
-  Constant *Fields[] = {Site, ConstantInt::get(RT.Int32, Bits),
-                        ConstantInt::get(RT.Int32, Ranges.size() / 3),
-                        ConstantExpr::getBitCast(ListGlobal, RT.BytePtr)};
-  auto *Type = StructType::get(RT.C, {RT.Int64, RT.Int32, RT.Int32, RT.BytePtr});
-  auto *Record = new GlobalVariable(RT.M, Type, true, GlobalValue::PrivateLinkage,
-                                    ConstantStruct::get(Type, Fields));
-  RT.call(B, "switch", RT.Void,
-          {ConstantExpr::getBitCast(Record, RT.BytePtr), L, asInt64(B, I.getCondition())});
 }
 
 } // namespace symfleet
