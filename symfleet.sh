@@ -213,6 +213,7 @@ follow_pip_configuration() {
 
 make_environment() {
   start=$(now_ms)
+  made_of=$(environment_digest)
   say 'making .venv from requirements.lock'
   # One that works is kept, whichever Python the caller has first on PATH; a moved one does not work.
   if [ "$(cat "$venv/.symfleet-root" 2>/dev/null)" != "$root" ] || ! python_is_usable "$venv/bin/python"; then
@@ -236,13 +237,14 @@ make_environment() {
     --no-deps --no-build-isolation --reinstall-package symfleet \
     -C wheel.cmake=false -C editable.mode=inplace -e "$root" ||
     fail 70 'the package could not be installed' "read $build/editable.log"
-  environment_digest >"$venv/.symfleet-stamp"
+  echo "$made_of" >"$venv/.symfleet-stamp"
   build_ms=$((build_ms + $(now_ms) - start))
 }
 
 # The native parts are built as the wheel is, and taken out of it: what runs here is what ships.
 build_native() {
   start=$(now_ms)
+  made_of=$(native_digest) # before it is read: what is edited while it is built is not built
   say "building the native parts for LLVM $(find_llvm)"
   rm -rf "$build/native-stamp" "$build/dist" "$build/unpacked"
   quietly "$build/wheel.log" env PATH="$venv/bin:$PATH" "$venv/bin/uv" build --wheel \
@@ -256,7 +258,7 @@ build_native() {
   [ ! -d "$build/unpacked/symfleet/native" ] ||
     mv "$build/unpacked/symfleet/native" "$root/src/symfleet/native"
   rm -rf "$build/unpacked"
-  native_digest >"$build/native-stamp"
+  echo "$made_of" >"$build/native-stamp"
   build_ms=$((build_ms + $(now_ms) - start))
 }
 
