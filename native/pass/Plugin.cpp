@@ -1,5 +1,6 @@
 // The pass and its registration: last in the optimiser, at every level.
 #include "Coverage.h"
+#include "IfConversion.h"
 #include "Instrumenter.h"
 #include "Runtime.h"
 
@@ -210,6 +211,7 @@ private:
   void instrument(Function &F, Runtime &RT, FunctionAnalysisManager &FAM) {
     hashFunction(RT.Hash, F);
     removeUnreachableBlocks(F);
+    convertIfs(F);
     if (hasVectors(F)) {
       FAM.invalidate(F, PreservedAnalyses::none());
       ScalarizerPass().run(F, FAM);
