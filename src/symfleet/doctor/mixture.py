@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from symfleet.doctor.check import Check, ok, warning
+from symfleet.doctor.check import Check, first_of, ok, warning
 from symfleet.doctor.demangling import demangled
 from symfleet.doctor.objects import Objects, read_objects
 from symfleet.doctor.outside import Outside, outside_functions
 
-_SHOWN_MAX: Final = 8
 _PLACES_MAX: Final = 3
 _HARMLESS: Final = "state"
+YOURS: Final = (
+    "build what is yours with `symfleet cc` too; of libraries, what they return is concrete"
+)
 
 
 def check_objects(program: Path) -> Iterator[Check]:
@@ -21,19 +23,22 @@ def check_objects(program: Path) -> Iterator[Check]:
     objects = read_objects(program)
     if objects is None or not objects.instrumented:
         return
-    yield ok("objects", f"instrumented: {_some([one.source for one in objects.instrumented])}")
+    sources = [one.source for one in objects.instrumented]
+    yield ok("objects", f"instrumented: {first_of(sources)}", sources)
     if objects.others:
         yield warning(
             "other objects",
-            f"not instrumented: {_some(objects.others)}",
+            f"not instrumented: {first_of(objects.others)}",
             "build them with `symfleet cc` too; what they compute from the input is concrete",
+            objects.others,
         )
     lost = [demangled(place) for module in objects.instrumented for place in module.lost]
     if lost:
         yield warning(
             "concrete",
-            f"{len(lost)} places compute without labels: {_some(lost)}",
+            f"{len(lost)} places compute without labels: {first_of(lost)}",
             "`symfleet-exec` tells how often an input meets them",
+            lost,
         )
     yield from _check_calls(program, objects)
 
@@ -43,15 +48,16 @@ def _check_calls(program: Path, objects: Objects) -> Iterator[Check]:
     outside = outside_functions(program, objects)
     if not outside:
         return
-    told = f"{len(outside)} functions without a model: {_some([_calls(one) for one in outside])}"
+    calls = [_calls(one) for one in outside]
+    told = f"{len(outside)} functions without a model: {first_of(calls)}"
     if all(one.way == _HARMLESS for one in outside):
-        yield ok("outside calls", told)
+        yield ok("outside calls", told, calls)
         return
     yield warning(
         "outside calls",
         told,
-        "build them with `symfleet cc` too; `symfleet doctor --seed FILE -- TARGET @@` tells"
-        " which of them an input reaches",
+        f"{YOURS}; `symfleet doctor --seed FILE -- TARGET @@` tells which of them an input reaches",
+        calls,
     )
 
 
@@ -59,8 +65,3 @@ def _calls(one: Outside) -> str:
     more = len(one.places) - _PLACES_MAX
     places = " ".join(one.places[:_PLACES_MAX]) + (f" and {more} more" if more > 0 else "")
     return f"{demangled(one.name)} ({one.way}; {places})"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN_MAX
-    return ", ".join(names[:_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")

@@ -10,8 +10,9 @@ from typing import Final
 
 import msgspec
 
-from symfleet.doctor.check import Check, ok, problem, warning
+from symfleet.doctor.check import Check, first_of, ok, problem, warning
 from symfleet.doctor.demangling import demangled
+from symfleet.doctor.mixture import YOURS
 from symfleet.engine.reasons import ADVICE, OUTPUT_LIMIT
 
 _TRIAL_S: Final = 60.0
@@ -19,7 +20,6 @@ _SAID_CHARS_MAX: Final = 400
 _INPUT: Final = b"symfleet" * 8
 _CALL: Final = "call "
 """How the place of a call begins that handed something on (native/include/symfleet/calls.h)."""
-_SHOWN_MAX: Final = 8
 
 
 class _Loss(msgspec.Struct, frozen=True):
@@ -127,13 +127,10 @@ def _handed_over(done: _Done) -> Iterator[Check]:
     if not calls:
         return
     calls.sort(key=lambda loss: -loss.count)
-    shown = [
-        f"{demangled(loss.where[len(_CALL) :])} ({loss.count} times)" for loss in calls[:_SHOWN_MAX]
-    ]
-    more = len(calls) - len(shown)
+    told = [f"{demangled(loss.where[len(_CALL) :])} ({loss.count} times)" for loss in calls]
     yield warning(
         "handed over",
-        f"functions without a model got what depends on the input: {', '.join(shown)}"
-        + (f" and {more} more" if more > 0 else ""),
-        "what they return or store is concrete: build them with `symfleet cc` too",
+        f"functions without a model got what depends on the input: {first_of(told)}",
+        YOURS,
+        told,
     )

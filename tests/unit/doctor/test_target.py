@@ -138,3 +138,15 @@ def test_a_trial_tells_what_was_handed_to_functions_without_labels(tmp_path: Pat
     assert "seldom" not in trial.detail
     assert handed.verdict is Verdict.WARNING
     assert "often a.c:3 main (30 times), seldom a.c:2 main (2 times)" in handed.detail
+
+
+def test_of_a_long_list_the_first_are_shown_and_all_are_told(tmp_path: Path) -> None:
+    calls = [f"call f{n} a.c:{n} main" for n in range(20)]
+    losses = [{"where": where, "count": 1} for where in calls]
+    done = {"t": "done", "outcome": "ok", "generated": 1, "events": 2, "losses": losses}
+    executor = program(tmp_path / "exec", f"#!/bin/sh\necho '{json.dumps(done)}'\n".encode())
+    _, handed = try_target(executor, ("/bin/true", "@@"))
+    assert "f7 " in handed.detail
+    assert "f8 " not in handed.detail
+    assert "and 12 more (all of them with --json)" in handed.detail
+    assert handed.listed == tuple(f"f{n} a.c:{n} main (1 times)" for n in range(20))
