@@ -57,6 +57,10 @@ SmallVector<SelectInst *, 16> selectsToCount(Function &F) {
 }
 
 // Counts an edge before `At`: First, or the one after it when `Chosen` is true.
+//
+// A counter passes over zero. That is asked by the intrinsic, not by a comparison: LLVM's
+// code generator would make the one of the other, and looks through the whole function
+// again after each time.
 static void count(Runtime &RT, Instruction &At, uint64_t First, Value *Chosen) {
   IRBuilder<> B(&At);
   B.SetCurrentDebugLocation(DebugLoc());
@@ -66,10 +70,11 @@ static void count(Runtime &RT, Instruction &At, uint64_t First, Value *Chosen) {
   Value *Counter = B.CreateConstInBoundsGEP1_64(RT.Int8, Base, First);
   if (Chosen)
     Counter = B.CreateInBoundsGEP(RT.Int8, Counter, B.CreateZExt(Chosen, RT.Int64));
-  Value *Next =
-      B.CreateAdd(unchecked(B.CreateLoad(RT.Int8, Counter)), ConstantInt::get(RT.Int8, 1));
-  Value *Wrapped = B.CreateICmpEQ(Next, ConstantInt::get(RT.Int8, 0));
-  unchecked(B.CreateStore(B.CreateAdd(Next, B.CreateZExt(Wrapped, RT.Int8)), Counter));
+  Value *Now = unchecked(B.CreateLoad(RT.Int8, Counter));
+  Value *Sum = B.CreateIntrinsic(Intrinsic::uadd_with_overflow, {RT.Int8},
+                                 {Now, ConstantInt::get(RT.Int8, 1)});
+  Value *Wrapped = B.CreateZExt(B.CreateExtractValue(Sum, 1), RT.Int8);
+  unchecked(B.CreateStore(B.CreateAdd(B.CreateExtractValue(Sum, 0), Wrapped), Counter));
 }
 
 void countBlock(Runtime &RT, BasicBlock &BB) {

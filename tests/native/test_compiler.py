@@ -88,6 +88,22 @@ def test_lines_that_nobody_asked_for_are_told_in_a_form_that_older_tools_read(
         assert "DW_TAG_base_type" not in told, "lines only"
 
 
+def test_the_code_generator_finds_counters_as_it_would_make_them(
+    folder: pathlib.Path, llvm_versions: list[int]
+) -> None:
+    """It starts again at the function's head after each one that it rewrites: main() of a test
+    suite, with thousands of them, took half a minute."""
+    (folder / "ways.c").write_text(
+        "int main(int count, char **all) { return count == 3 && **all; }"
+    )
+    for llvm in llvm_versions:
+        words = ["-O2", "-S", "-emit-llvm", str(folder / "ways.c"), "-o", str(folder / "ways.ll")]
+        assert symfleet_cc(words, SYMFLEET_CLANG=f"clang-{llvm}").returncode == 0
+        counts = (folder / "ways.ll").read_text().count("@llvm.uadd.with.overflow.i8(i8 %")
+        assert counts >= 2
+        assert "icmp eq i8" not in (folder / "ways.ll").read_text()
+
+
 @pytest.mark.parametrize("option", ["-E", "-M", "-fsyntax-only", "--version", "-dumpversion"])
 def test_steps_without_code_behave_as_clang(folder: pathlib.Path, option: str) -> None:
     done = symfleet_cc([option, str(folder / "hello.c")])
