@@ -2,6 +2,7 @@
 #include "monotonic.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace sf {
 
@@ -129,6 +130,8 @@ void Explorer::searchQuickly(Walk &walk) {
   bool more = searchFrom(walk, walk.request, false, note);
   if (keep == Keep::All || walk.done.truncated)
     return;
+  // As in the pool: what had to fit in the most bytes first.
+  std::ranges::stable_sort(leads, std::greater<>(), &Lead::changed);
   unsigned followed = 0;
   for (const Lead &lead : leads) {
     if (followed == LeadsMax || walk.isLate())

@@ -1,5 +1,6 @@
 #include "lead_pool.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -23,7 +24,7 @@ void LeadPool::pushAgain(Lead lead) {
   if (ranks.size() >= EntriesMax)
     ranks.clear();
   bytes += lead.input.size() + sizeof lead;
-  std::pair place(ranks[lead.context]++, age++);
+  Place place(ranks[lead.context]++, ChangedMax - std::min(lead.changed, ChangedMax), age++);
   waiting.emplace(place, std::move(lead));
   while (bytes > BytesMax) {
     auto last = std::prev(waiting.end());

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 namespace sf {
@@ -21,6 +21,8 @@ struct Lead {
   /// Its first goal that its parent's path did not have (generational search:
   /// Godefroid, Levin, Molnar, NDSS 2008). Goals before that were the parent's.
   uint64_t bound = 0;
+  /// Bytes that had to change together to meet that goal; a guess counts as one.
+  uint32_t changed = 1;
 };
 
 /// Theory of operation. New edges alone end a search too early: what brings
@@ -29,7 +31,10 @@ struct Lead {
 /// has nothing better to do, candidates are followed whatever they showed. Each
 /// walk over a branch has a context (search.h); a candidate's rank is how many
 /// of its context came before it, so that what is new comes first and nothing
-/// is excluded: a finite tree of paths is walked to its end.
+/// is excluded: a finite tree of paths is walked to its end. Of one rank, those
+/// come first for which most bytes had to fit: a whole word or number is what
+/// chance does not meet, so that the way behind it is the least walked, whereas
+/// one byte more or less is soon met by others.
 class LeadPool {
 public:
   /// Answers whether this input is looked behind for the first time here.
@@ -48,9 +53,12 @@ private:
   static constexpr size_t EntriesMax = 1u << 20;
   static constexpr size_t BytesMax = 64u << 20;
 
-  std::map<std::pair<uint32_t, uint64_t>, Lead> waiting; // by rank, then age
-  std::unordered_map<uint64_t, uint32_t> ranks;          // by context
-  std::unordered_set<uint64_t> entered;                  // heads of digests
+  static constexpr uint32_t ChangedMax = 8; // more of them are no better
+
+  using Place = std::tuple<uint32_t, uint32_t, uint64_t>; // rank, bytes missing, age
+  std::map<Place, Lead> waiting;
+  std::unordered_map<uint64_t, uint32_t> ranks; // by context
+  std::unordered_set<uint64_t> entered;         // heads of digests
   uint64_t age = 0;
   size_t bytes = 0;
   bool lossy = false;

@@ -4,6 +4,9 @@
 #include "monotonic.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <numeric>
 #include <string_view>
 
 namespace sf {
@@ -300,12 +303,27 @@ std::vector<uint8_t> Search::apply(const Assignment &assignment) const {
   return bytes;
 }
 
+/// How many bytes of an input another one has instead; of one with another size, how
+/// long the part is that they do not share.
+uint32_t Search::changedBytes(const std::vector<uint8_t> &other) const {
+  const std::vector<uint8_t> &input = request.input;
+  auto [from, otherFrom] = std::mismatch(input.begin(), input.end(), other.begin(), other.end());
+  if (input.size() == other.size())
+    return uint32_t(
+        std::inner_product(from, input.end(), otherFrom, 0, std::plus<>(), std::not_equal_to<>()));
+  auto [to, otherTo] = std::mismatch(input.rbegin(), std::make_reverse_iterator(from),
+                                     other.rbegin(), std::make_reverse_iterator(otherFrom));
+  return uint32_t(std::max(to.base() - from, otherTo.base() - otherFrom));
+}
+
 /// The candidate as a place to search from.
 Lead Search::leadTo(const Child &child, const sf_event &event) const {
   // A candidate that ignored the slice may leave the path anywhere.
   bool samePath =
       std::string_view(child.how) != "optimistic" && std::string_view(child.how) != "widen";
-  return {child.input, child.digest, contextOf(event), samePath ? goals : 0};
+  bool isGuess = !samePath || std::string_view(child.how) == "resize";
+  return {child.input, child.digest, contextOf(event), samePath ? goals : 0,
+          isGuess ? 1 : changedBytes(child.input)};
 }
 
 /// Run a candidate and report it if it is to be kept.

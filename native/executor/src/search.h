@@ -67,6 +67,7 @@ private:
   void grow(const Query &query, const Assignment &assignment, const sf_event &event);
   std::vector<uint8_t> apply(const Assignment &assignment) const;
   void submit(std::vector<uint8_t> bytes, const char *how, const sf_event &event);
+  uint32_t changedBytes(const std::vector<uint8_t> &other) const;
   Lead leadTo(const Child &child, const sf_event &event) const;
 
   const Trace &trace;

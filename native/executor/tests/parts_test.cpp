@@ -2,11 +2,13 @@
 #include "byte_sets.h"
 #include "campaign_edges.h"
 #include "check.h"
+#include "lead_pool.h"
 #include "path_constraints.h"
 #include "selftest.h"
 #include "sha256.h"
 
 #include <set>
+#include <string>
 #include <string_view>
 
 using namespace sf;
@@ -123,3 +125,20 @@ TEST_CASE(onlyEdgesOfBothRunsAreStable) {
 }
 
 TEST_CASE(selftestIsContent) { CHECK_EQUAL(selftest(), ""); }
+
+TEST_CASE(leadsThatHadToFitInMostBytesComeFirst) {
+  LeadPool pool;
+  auto push = [&](const char *input, uint64_t context, uint32_t changed) {
+    const auto bytes = bytesOf(input);
+    pool.push({{bytes.begin(), bytes.end()}, sha256(bytes), context, 0, changed});
+  };
+  push("a byte", 1, 1);
+  push("a word", 2, 4);
+  push("a context that was there", 2, 8);
+  push("a text", 3, 100);
+  push("a title", 4, 8); // no better than the text
+  std::string order;
+  while (auto lead = pool.pop())
+    order += std::string(lead->input.begin(), lead->input.end()) + ";";
+  CHECK_EQUAL(order, "a text;a title;a word;a byte;a context that was there;");
+}
