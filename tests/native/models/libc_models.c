@@ -16,6 +16,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
@@ -482,6 +483,10 @@ ORDER(htonl, uint32_t)
 ORDER(ntohl, uint32_t)
 ORDER(htons, uint16_t)
 ORDER(ntohs, uint16_t)
+ORDER(abs, int)
+ORDER(labs, long)
+ORDER(llabs, long long)
+ORDER(imaxabs, intmax_t)
 ORDER(ffs, int)
 ORDER(ffsl, long)
 ORDER(ffsll, long long)
