@@ -63,6 +63,8 @@ bool roundsAsUsual(bool IsX87);
 // Counts an operation without a row, if its operands have labels. Where lives as
 // long as the program: a constant that tells of the place or the reason.
 void noteUnmodelled(Label Any, const char *Where);
+// The same for who holds the table lock: taken twice, it is not had.
+void noteUnmodelledLocked(Label Any, const char *Where);
 // Counts it for its place alone.
 void noteLoss(const char *Where);
 // (High above Low) divided by By: SF_OP_UDIVW or SF_OP_UREMW.

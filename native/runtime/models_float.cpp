@@ -22,7 +22,7 @@ void parsedFloat(ModelCall &Call, const char *Text, char **End, const char *Real
     return;
   const uint64_t Length = (uint64_t)(RealEnd - Text);
   if (!Read.holds(Length) || !readsNumbersAsUsual(Format)) {
-    noteUnmodelled(Read.any(), "a number of another locale, rounding or length");
+    noteUnmodelledLocked(Read.any(), "a number of another locale, rounding or length");
     return;
   }
   uint64_t Low = 0, High = 0;

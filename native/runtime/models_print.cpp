@@ -34,18 +34,27 @@ public:
   }
   double real() {
     double Value;
-    readMemory(&Value, next(V.fpOffset, 16, 176), sizeof(Value));
+    const uint64_t At = next(V.fpOffset, 16, 176);
+    readMemory(&Value, At, sizeof(Value));
+    lose(At);
     return Value;
   }
   long double longReal() {
     V.overflow = (V.overflow + 15) & ~15ull;
     long double Value;
     readMemory(&Value, V.overflow, sizeof(Value));
+    lose(V.overflow); // its digits; what has an exponent of the input has those, too
     V.overflow += 16;
     return Value;
   }
 
 private:
+  static void lose(uint64_t At) {
+    uint64_t Value;
+    readMemory(&Value, At, sizeof(Value));
+    noteUnmodelledLocked(loadOperand(At, 8, Value).label,
+                         "digits of a printed floating-point number");
+  }
   uint64_t next(uint32_t &Offset, uint32_t Step, uint32_t Limit) {
     uint64_t At = V.saved + Offset;
     if (Offset < Limit) {

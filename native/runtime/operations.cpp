@@ -27,6 +27,23 @@ Object takeHint() {
   return O;
 }
 
+void countLoss(const char *Where) {
+  static const char *Met[SF_LOSSES_MAX];
+  const uint64_t Count = G.header->losses_len;
+  for (uint64_t I = 0; I < Count && I < SF_LOSSES_MAX; ++I)
+    if (Met[I] == Where) {
+      ++G.header->losses[I].count;
+      return;
+    }
+  if (Count >= SF_LOSSES_MAX)
+    return;
+  Met[Count] = Where;
+  sf_loss &Loss = G.header->losses[Count];
+  strncpy(Loss.where, Where, sizeof(Loss.where) - 1);
+  Loss.count = 1;
+  G.header->losses_len = Count + 1;
+}
+
 } // namespace
 
 SF_API Label __sf_binary(uint32_t Packed, Label LA, Label LB, uint64_t A, uint64_t B) {
@@ -288,26 +305,21 @@ SF_API void __sf_fact(Label L, uint64_t Value, uint64_t Site) {
 void sf::noteUnmodelled(Label L, const char *Where) {
   if (!L || !G.recording)
     return;
-  __atomic_fetch_add(&G.header->unmodelled, 1, __ATOMIC_RELAXED);
-  noteLoss(Where);
+  TableLock Lock;
+  if (Lock)
+    noteUnmodelledLocked(L, Where);
+}
+
+void sf::noteUnmodelledLocked(Label L, const char *Where) {
+  if (!L)
+    return;
+  ++G.header->unmodelled;
+  countLoss(Where);
 }
 
 void sf::noteLoss(const char *Where) {
-  static const char *Met[SF_LOSSES_MAX];
-  TableLock Lock;
-  uint64_t Count = Lock ? G.header->losses_len : SF_LOSSES_MAX;
-  for (uint64_t I = 0; I < Count && I < SF_LOSSES_MAX; ++I)
-    if (Met[I] == Where) {
-      ++G.header->losses[I].count;
-      return;
-    }
-  if (Count >= SF_LOSSES_MAX)
-    return;
-  Met[Count] = Where;
-  sf_loss &Loss = G.header->losses[Count];
-  strncpy(Loss.where, Where, sizeof(Loss.where) - 1);
-  Loss.count = 1;
-  G.header->losses_len = Count + 1;
+  if (TableLock Lock; Lock)
+    countLoss(Where);
 }
 
 SF_API void __sf_unmodelled(Label L, const char *Where) { noteUnmodelled(L, Where); }

@@ -151,7 +151,7 @@ bool Scanner::floating(const Directive &D, void *To) {
   Read.copy(Characters);
   const uint64_t Length = sf_scanned_number(Characters, D.format, &Number);
   if (!Read.holds(Length) || !readsNumbersAsUsual(D.format)) {
-    noteUnmodelled(Read.any(), "a number of another locale, rounding or length");
+    noteUnmodelledLocked(Read.any(), "a number of another locale, rounding or length");
     for (uint64_t I = 0; I < SF_TEXT_MAX && From.isKnown(Position + I); ++I)
       recordFact(From.operand(Position + I), At);
     return false;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import struct
 import subprocess
 
 import pytest
@@ -118,6 +119,23 @@ def test_a_run_tells_what_it_handed_over(program: pathlib.Path) -> None:
     assert handed.detail.count("digest") == 1, "the second call gets zeros"
     assert "inside" not in handed.detail
     assert "within" not in handed.detail
+
+
+@pytest.mark.parametrize("kind", ["double", "long double"])
+def test_a_run_tells_that_the_text_of_a_float_is_concrete(
+    kind: str, llvm_versions: list[int], tmp_path: pathlib.Path
+) -> None:
+    letter = "%.2Lf" if kind == "long double" else "%.2f"
+    source = f"""#include <stdio.h>
+    int main(void) {{ double d; char o[400];
+      if (fread(&d, 8, 1, stdin) != 1 || !(d > 0)) return 1;
+      snprintf(o, sizeof o, "{letter}", ({kind})d); return o[0] == '3'; }}"""
+    (tmp_path / "a.c").write_text(source)
+    assert symfleet_cc(["-w", str(tmp_path / "a.c"), "-o", str(tmp_path / "a")]).returncode == 0
+    seed = tmp_path / "seed"
+    seed.write_bytes(struct.pack("<d", 2.0))
+    (trial,) = try_target(executor_path(), (os.fspath(tmp_path / "a"),), seed=seed)
+    assert "made concrete: digits of a printed floating-point number (1 times)" in trial.detail
 
 
 @pytest.mark.parametrize("binding", ["lazy", "now"])
