@@ -17,6 +17,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <getopt.h>
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
@@ -1103,6 +1104,62 @@ CASE(clearerr) {
   see(w, feof(s) != 0);
   see_stream(w, s);
 }
+
+/* ---- Options of the command line */
+static const struct option names[] = {{"ab", no_argument, NULL, 'a'},
+                                      {"aab", required_argument, NULL, 'b'},
+                                      {"aba", optional_argument, NULL, 'B'},
+                                      {"01", required_argument, NULL, 1},
+                                      {"b", no_argument, NULL, 'x'},
+                                      {NULL, 0, NULL, 0}};
+static const char *const letters[] = {"ab:A", "+aAb", ":ab:", "-a:b::", "a1:0::x;", "ba", "", "+:b"};
+/* Words of the text that may be options, in an array that is permuted. */
+static int arguments(struct world *w, char **to) {
+  int count = 1 + (int)choose(w, 8, 5);
+  char *at = buffer(w);
+  to[0] = strcpy(w->page, "program");
+  for (int i = 1; i <= count; i++) {
+    static const char *const starts[] = {"-", "--", "", "-a", "--ab=", "--", "-b"};
+    to[i] = at;
+    strcpy(at, starts[choose(w, 9 + (unsigned)i, sizeof starts / sizeof *starts)]);
+    strncat(at, string_at(w, (unsigned)i), choose(w, 4 + (unsigned)i, 6));
+    at += strlen(at) + 1;
+  }
+  to[count + 1] = NULL;
+  opterr = optind = 0;
+  return count + 1;
+}
+static void see_option(struct world *w, int got, char **given, int count) {
+  see(w, (uint64_t)got);
+  see(w, (uint64_t)optind);
+  see_pointer(w, optarg);
+  see(w, (uint64_t)(got == '?' || got == ':' ? optopt : 0));
+  see_errno(w);
+  if (got == -1)
+    for (int i = 1; i < count; i++)
+      see_pointer(w, given[i]);
+}
+#define LETTERS letters[choose(w, 15, sizeof letters / sizeof *letters)]
+CASE(getopt) {
+  char *given[8];
+  int count = arguments(w, given);
+  for (int i = 0, got = 0; i < 9 && got != -1; i++) {
+    got = f(count, given, LETTERS);
+    see_option(w, got, given, count);
+  }
+}
+static void long_options(int (*f)(int, char *const *, const char *, const struct option *, int *),
+                         struct world *w) {
+  char *given[8];
+  int count = arguments(w, given), index = -1;
+  for (int i = 0, got = 0; i < 8 && got != -1; i++) {
+    got = f(count, given, LETTERS, names, choose(w, 14, 3) ? &index : NULL);
+    see_option(w, got, given, count);
+    see(w, (uint64_t)index);
+  }
+}
+CASE(getopt_long) { long_options(f, w); }
+CASE(getopt_long_only) { long_options(f, w); }
 
 typedef void call(void (*)(void), struct world *);
 static const struct {
