@@ -54,6 +54,11 @@ char kindOf(Type *T) {
     return 'd';
   if (T->isX86_FP80Ty())
     return 'e';
+  if (auto *S = dyn_cast<StructType>(T))
+    return S->getNumElements() == 2 && S->getElementType(0)->isIntegerTy(64) &&
+                   S->getElementType(1)->isIntegerTy(64)
+               ? 't'
+               : '?';
   return T->isIntegerTy(16) ? 's' : T->isIntegerTy(8) ? 'c' : '?';
 }
 

@@ -37,6 +37,8 @@ SF_REAL(long, strtol);
 SF_REAL(long long, strtoll);
 SF_REAL(unsigned long, strtoul);
 SF_REAL(unsigned long long, strtoull);
+SF_REAL(intmax_t, strtoimax);
+SF_REAL(uintmax_t, strtoumax);
 
 namespace {
 
@@ -120,11 +122,15 @@ SF_STRTO(long, strtol, Signed, false, real_strtol)
 SF_STRTO(long long, strtoll, Signed, false, real_strtoll)
 SF_STRTO(unsigned long, strtoul, Unsigned, false, real_strtoul)
 SF_STRTO(unsigned long long, strtoull, Unsigned, false, real_strtoull)
+SF_STRTO(intmax_t, strtoimax, Signed, false, real_strtoimax)
+SF_STRTO(uintmax_t, strtoumax, Unsigned, false, real_strtoumax)
 // A program that calls these was compiled for a C library that has them.
 SF_STRTO(long, __isoc23_strtol, Signed, true, real___isoc23_strtol)
 SF_STRTO(long long, __isoc23_strtoll, Signed, true, real___isoc23_strtoll)
 SF_STRTO(unsigned long, __isoc23_strtoul, Unsigned, true, real___isoc23_strtoul)
 SF_STRTO(unsigned long long, __isoc23_strtoull, Unsigned, true, real___isoc23_strtoull)
+SF_STRTO(intmax_t, __isoc23_strtoimax, Signed, true, real___isoc23_strtoimax)
+SF_STRTO(uintmax_t, __isoc23_strtoumax, Unsigned, true, real___isoc23_strtoumax)
 
 // Character functions of one byte become a table of their results.
 #define SF_CTYPE_MODEL(name)                                                                       \

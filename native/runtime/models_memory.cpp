@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 using namespace sf;
 
@@ -125,6 +126,29 @@ SF_MODEL_API void __sf_model_bcopy(const void *From, void *To, size_t Size) {
     moved(To, From, Size);
   }
   bcopy(From, To, Size);
+}
+
+// Backwards and pair by pair, as the real function does where the two overlap.
+SF_MODEL_API void __sf_model_swab(const void *From, void *To, ssize_t Size) {
+  if (G.recording) {
+    ModelCall Call((const void *)__sf_model_swab, 3);
+    KeepErrno Keep;
+    TableLock Lock;
+    if (Lock)
+      concretise(Call.argument(2, (uint64_t)Size), Call.at(0));
+    for (uint64_t I = Size < 2 ? 0 : (uint64_t)Size / 2 * 2; I > 0; I -= 2) {
+      uint8_t *Low = (uint8_t *)To + I - 2;
+      const uint8_t *Pair = (const uint8_t *)From + I - 2;
+      const Label Second = Lock ? byteAt(Pair + 1).label : 0;
+      const Label First = Lock ? byteAt(Pair).label : 0;
+      clearLabels((uint64_t)Low, 2);
+      if (Second)
+        storeLabel((uint64_t)Low, 1, Second);
+      if (First)
+        storeLabel((uint64_t)Low + 1, 1, First);
+    }
+  }
+  swab(From, To, Size);
 }
 
 // New memory must not inherit the labels of what was there before.

@@ -5,6 +5,7 @@
 // goal more, so that a magic string is one step away and not one for each byte.
 #include "models_string.h"
 
+#include <locale.h>
 #include <string.h>
 #include <strings.h>
 
@@ -168,6 +169,12 @@ private:
   unsigned Flags;
 };
 
+// Whether strings are in the order of their bytes.
+bool ordersByBytes() {
+  const char *Name = setlocale(LC_COLLATE, nullptr);
+  return Name && (!strcmp(Name, "C") || !strcmp(Name, "POSIX") || !strncmp(Name, "C.", 2));
+}
+
 int compareModel(ModelCall &Call, const void *A, const void *B, uint64_t Size, unsigned Flags,
                  int Result) {
   KeepErrno Keep;
@@ -225,4 +232,12 @@ SF_MODEL_API int __sf_model_strncasecmp(const char *A, const char *B, size_t Siz
     return Result;
   ModelCall Call((const void *)__sf_model_strncasecmp, 0);
   return compareModel(Call, A, B, Size, StopAtNul | FoldCase, Result);
+}
+
+SF_MODEL_API int __sf_model_strcoll(const char *A, const char *B) {
+  int Result = strcoll(A, B);
+  if (!G.recording || !ordersByBytes())
+    return Result;
+  ModelCall Call((const void *)__sf_model_strcoll, 0);
+  return compareModel(Call, A, B, UINT64_MAX, StopAtNul, Result);
 }

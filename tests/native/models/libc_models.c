@@ -18,6 +18,7 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
@@ -67,6 +68,8 @@ extern __attribute__((weak)) long __isoc23_strtol(const char *, char **, int);
 extern __attribute__((weak)) long long __isoc23_strtoll(const char *, char **, int);
 extern __attribute__((weak)) unsigned long __isoc23_strtoul(const char *, char **, int);
 extern __attribute__((weak)) unsigned long long __isoc23_strtoull(const char *, char **, int);
+extern __attribute__((weak)) intmax_t __isoc23_strtoimax(const char *, char **, int);
+extern __attribute__((weak)) uintmax_t __isoc23_strtoumax(const char *, char **, int);
 
 #define CASE(name) static void case_##name(__typeof__(&name) f, struct world *w)
 #define TEXTS                                                                                      \
@@ -79,6 +82,7 @@ CASE(memcmp) { TEXTS; see(w, (uint64_t)f(a, b, n)); }
 CASE(bcmp) { TEXTS; see(w, f(a, b, n) != 0); }
 CASE(strcmp) { TEXTS; see(w, (uint64_t)f(a, b)); }
 CASE(strcasecmp) { TEXTS; see(w, (uint64_t)f(a, b)); }
+CASE(strcoll) { TEXTS; see(w, (uint64_t)f(a, b)); }
 CASE(strncmp) { TEXTS; see(w, (uint64_t)f(a, b, choose(w, 3, 4) ? n : SIZE_MAX)); }
 CASE(strncasecmp) { TEXTS; see(w, (uint64_t)f(a, b, choose(w, 3, 4) ? n : SIZE_MAX)); }
 CASE(memchr) { TEXTS; see_pointer(w, f(a, letter(w, 3), n)); }
@@ -191,6 +195,7 @@ CASE(__memmove_chk) { TEXTS; see_pointer(w, f(a, b, n, n + choose(w, 3, 9))); }
 CASE(bcopy) { TEXTS; f(a, b, n); }
 CASE(memset) { TEXTS; see_pointer(w, f(a, letter(w, 3), n)); }
 CASE(__memset_chk) { TEXTS; see_pointer(w, f(a, letter(w, 3), n, n)); }
+CASE(swab) { TEXTS; f(a, choose(w, 3, 2) ? a : buffer(w), (ssize_t)n - choose(w, 4, 2)); }
 CASE(bzero) { TEXTS; f(a, n); }
 CASE(strcpy) { TEXTS; see_pointer(w, f(buffer(w), a)); }
 CASE(stpcpy) { TEXTS; see_pointer(w, f(buffer(w), a)); }
@@ -283,6 +288,10 @@ PARSE_TO(__isoc23_strtol)
 PARSE_TO(__isoc23_strtoll)
 PARSE_TO(__isoc23_strtoul)
 PARSE_TO(__isoc23_strtoull)
+PARSE_TO(strtoimax)
+PARSE_TO(strtoumax)
+PARSE_TO(__isoc23_strtoimax)
+PARSE_TO(__isoc23_strtoumax)
 /* A text that may be a floating-point number. */
 static char *decimal(struct world *w) {
   static const char *const starts[] = {"",    "-",    "+.",    " \t\n", "0x1.",  "1e",   "-inf", "nan(1",
@@ -1104,6 +1113,22 @@ CASE(clearerr) {
   see(w, feof(s) != 0);
   see_stream(w, s);
 }
+
+/* ---- Quotients */
+#define DIVIDE(name, type)                                                                         \
+  CASE(name) {                                                                                     \
+    type value, by;                                                                                \
+    memcpy(&value, w->text, sizeof value);                                                         \
+    memcpy(&by, w->text + 8, sizeof by);                                                           \
+    by = choose(w, 3, 2) ? by % 1000 : by;                                                         \
+    __typeof__(f(1, 1)) got = f(value, by == 0 || by == -1 ? 7 : by);                              \
+    see(w, (uint64_t)got.quot);                                                                    \
+    see(w, (uint64_t)got.rem);                                                                     \
+  }
+DIVIDE(div, int)
+DIVIDE(ldiv, long)
+DIVIDE(lldiv, long long)
+DIVIDE(imaxdiv, intmax_t)
 
 /* ---- Options of the command line */
 static const struct option names[] = {{"ab", no_argument, NULL, 'a'},
