@@ -1130,6 +1130,25 @@ DIVIDE(ldiv, long)
 DIVIDE(lldiv, long long)
 DIVIDE(imaxdiv, intmax_t)
 
+/* ---- Addresses */
+static char *address(struct world *w) {
+  static const char *const starts[] = {"",   "1.2.3.",     "10.0.0.", "255.255.", "0.0.0.",
+                                       "0x7f.", "127.0.0.1 ", "1.",      "256.",     "01.2.3."};
+  char *s = buffer(w);
+  strcpy(s, starts[choose(w, 4, sizeof starts / sizeof *starts)]);
+  for (unsigned i = 0, end = choose(w, 5, 9); i < end; i++) {
+    char next = "0123456789..2.1 x"[(uint8_t)w->text[i] % (choose(w, 6, 3) ? 15 : 17)];
+    strncat(s, &next, 1);
+  }
+  return s;
+}
+CASE(inet_pton) {
+  see(w, (uint64_t)f(choose(w, 7, 8) ? AF_INET : AF_INET6, address(w), w->page));
+  see_errno(w);
+}
+CASE(inet_aton) { see(w, (uint64_t)f(address(w), (struct in_addr *)w->page)); }
+CASE(inet_addr) { see(w, f(address(w))); }
+
 /* ---- Options of the command line */
 static const struct option names[] = {{"ab", no_argument, NULL, 'a'},
                                       {"aab", required_argument, NULL, 'b'},
