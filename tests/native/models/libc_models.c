@@ -1149,6 +1149,42 @@ CASE(inet_pton) {
 CASE(inet_aton) { see(w, (uint64_t)f(address(w), (struct in_addr *)w->page)); }
 CASE(inet_addr) { see(w, f(address(w))); }
 
+/* ---- Dates */
+static time_t seconds(struct world *w) {
+  time_t t;
+  memcpy(&t, w->text, sizeof t);
+  return choose(w, 3, 8) == 0 ? t : choose(w, 3, 8) == 1 ? t % 10000000000 : (uint32_t)t;
+}
+static void see_date(struct world *w, const struct tm *date) {
+  see(w, date != NULL);
+  for (int i = 0; date && i < 9; i++)
+    see(w, (uint64_t)((const int *)date)[i]);
+  see(w, date ? (uint64_t)date->tm_gmtoff : 0);
+}
+static void date_of(struct tm *(*f)(const time_t *), struct world *w) {
+  time_t t = seconds(w);
+  see_date(w, f(&t));
+}
+static void date_at(struct tm *(*f)(const time_t *, struct tm *), struct world *w) {
+  time_t t = seconds(w);
+  struct tm date;
+  see_date(w, f(&t, &date));
+}
+CASE(gmtime) { date_of(f, w); }
+CASE(localtime) { date_of(f, w); }
+CASE(gmtime_r) { date_at(f, w); }
+CASE(localtime_r) { date_at(f, w); }
+static void seconds_of(time_t (*f)(struct tm *), struct world *w) {
+  struct tm date = {.tm_isdst = (int)choose(w, 9, 3) - 1};
+  for (int i = 0; i < 6; i++)
+    ((int *)&date)[i] = (uint8_t)w->text[i] % (choose(w, 3, 4) ? 28 : 90) - (choose(w, 4, 4) == 0);
+  date.tm_year = date.tm_year * 5 + (uint8_t)w->text[7] % 5;
+  see(w, (uint64_t)f(&date));
+  see_date(w, &date);
+}
+CASE(timegm) { seconds_of(f, w); }
+CASE(mktime) { seconds_of(f, w); }
+
 /* ---- Options of the command line */
 static const struct option names[] = {{"ab", no_argument, NULL, 'a'},
                                       {"aab", required_argument, NULL, 'b'},
