@@ -16,7 +16,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <malloc.h>
