@@ -1,10 +1,10 @@
 /* What a random program decides, for whom it asks to be told.
  *
- * Linked with programs that were compiled with -DPROBES, and never instrumented itself. At its end a
- * process appends its log to the file that PROBES_FILE names: how many entries there are, and the
+ * Linked with programs that were compiled with -DPROBES, and never instrumented itself. At its end
+ * a process appends its log to the file that PROBES_FILE names: how many entries there are, and the
  * entries. With -DSITES, in an instrumented program that is linked with --wrap, the branch sites
- * of the engine stand between them, and a run in which no branch depended on the input writes
- * nothing: those are the runs that the engine makes without recording.
+ * of the engine stand between them, and a run in which nothing that depends on the input was
+ * compared writes nothing: those are the runs that the engine makes without recording.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -45,6 +45,14 @@ struct at_switch {
 };
 void __real___sf_branch(uint32_t label, uint64_t taken, uint64_t site);
 void __real___sf_switch(const struct at_switch *at, uint32_t label, uint64_t value);
+
+uint32_t __real___sf_compare(uint32_t how, uint32_t la, uint32_t lb, uint64_t a, uint64_t b);
+
+/* Of all comparisons: those that choose a value without a branch are followed, too. */
+uint32_t __wrap___sf_compare(uint32_t how, uint32_t la, uint32_t lb, uint64_t a, uint64_t b) {
+  wanted |= (la | lb) != 0;
+  return __real___sf_compare(how, la, lb, a, b);
+}
 
 void __wrap___sf_branch(uint32_t label, uint64_t taken, uint64_t site) {
   if (label) {

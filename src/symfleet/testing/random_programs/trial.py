@@ -31,7 +31,7 @@ SOLVER_UNITS: Final = 500_000
 """Of Z3, for one query. A quarter of what is usual costs one child in fifty, and saves a fifth of
 the time: what can be solved is measured elsewhere."""
 _OPTIONS: Final = ("-w", "-fwrapv")
-_WRAPPED: Final = ("-Wl,--wrap=__sf_branch", "-Wl,--wrap=__sf_switch")
+_WRAPPED: Final = tuple(f"-Wl,--wrap=__sf_{event}" for event in ("branch", "switch", "compare"))
 _COMPILE_S: Final = 600
 _EXPLORE_S: Final = 1800
 _RUN_S: Final = 120
