@@ -72,6 +72,17 @@ private:
   int Saved;
 };
 
+// Says what a real function's effect means, once it has been called. The table's
+// lock is held meanwhile.
+template <typename Meaning> void afterwards(const void *Self, Meaning What) {
+  if (!G.recording)
+    return;
+  ModelCall Call(Self, 0);
+  KeepErrno Keep;
+  if (TableLock Lock; Lock)
+    What(Call);
+}
+
 // Table[value] for each value of an operand that depends on one input byte;
 // Bits is 8, 16, 32 or 64. Gives a constant when it depends on more.
 Operand mapThroughTable(Operand A, unsigned Bits, uint64_t (*Map)(uint64_t Value, const void *),

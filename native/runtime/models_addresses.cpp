@@ -75,54 +75,55 @@ void storeAddress(void *To, Operand Address) {
     storeLabel((uint64_t)To, sizeof(Now), Address.label);
 }
 
+void notFollowed(const char *S, const char *Why) {
+  noteUnmodelledLocked(Label(!isConcrete((uint64_t)S, strlen(S) + 1)), Why);
+}
+
+// Of the functions that know more ways to write an address: what is written in
+// one of them is told from the usual one and is not followed.
+Operand readUsual(const ModelCall &Call, const char *S, bool IsAddress) {
+  const DottedReader Read = readDotted(Call, S, true);
+  recordBranch(Read.isGood(), Call.at(0));
+  if (Read.isGood().value)
+    return Read.address();
+  if (IsAddress)
+    notFollowed(S, "an internet address that is not four decimal numbers");
+  return constant(0);
+}
+
 } // namespace
 
 SF_MODEL_API int __sf_model_inet_pton(int Family, const char *S, void *To) {
   const int Result = inet_pton(Family, S, To);
-  if (!G.recording || Family != AF_INET)
-    return Result;
-  ModelCall Call((const void *)__sf_model_inet_pton, 0);
-  KeepErrno Keep;
-  TableLock Lock;
-  if (!Lock)
-    return Result;
-  const DottedReader Read = readDotted(Call, S, false);
-  Call.returns(live(zext(Read.isGood(), 1, 32).label, (uint32_t)Result));
-  if (Result == 1)
-    storeAddress(To, Read.address());
+  afterwards((const void *)__sf_model_inet_pton, [&](ModelCall &Call) {
+    if (Family == AF_INET) {
+      const DottedReader Read = readDotted(Call, S, false);
+      Call.returns(live(zext(Read.isGood(), 1, 32).label, (uint32_t)Result));
+      if (Result == 1)
+        storeAddress(To, Read.address());
+    } else if (Family == AF_INET6) {
+      notFollowed(S, "an internet address of version 6");
+      if (Result == 1)
+        clearLabels((uint64_t)To, sizeof(in6_addr));
+    }
+  });
   return Result;
 }
 
-// These two know more ways to write an address; what is written in one of them is
-// told from the usual one and is not followed.
 SF_MODEL_API int __sf_model_inet_aton(const char *S, in_addr *To) {
   const int Result = inet_aton(S, To);
-  if (!G.recording)
-    return Result;
-  ModelCall Call((const void *)__sf_model_inet_aton, 0);
-  KeepErrno Keep;
-  TableLock Lock;
-  if (!Lock)
-    return Result;
-  const DottedReader Read = readDotted(Call, S, true);
-  recordBranch(Read.isGood(), Call.at(0));
-  if (Result)
-    storeAddress(To, Read.isGood().value ? Read.address() : constant(0));
+  afterwards((const void *)__sf_model_inet_aton, [&](ModelCall &Call) {
+    const Operand Address = readUsual(Call, S, Result != 0);
+    if (Result)
+      storeAddress(To, Address);
+  });
   return Result;
 }
 
 SF_MODEL_API in_addr_t __sf_model_inet_addr(const char *S) {
   const in_addr_t Result = inet_addr(S);
-  if (!G.recording)
-    return Result;
-  ModelCall Call((const void *)__sf_model_inet_addr, 0);
-  KeepErrno Keep;
-  TableLock Lock;
-  if (!Lock)
-    return Result;
-  const DottedReader Read = readDotted(Call, S, true);
-  recordBranch(Read.isGood(), Call.at(0));
-  if (Read.isGood().value)
-    Call.returns(live(Read.address().label, Result));
+  afterwards((const void *)__sf_model_inet_addr, [&](ModelCall &Call) {
+    Call.returns(live(readUsual(Call, S, Result != INADDR_NONE).label, Result));
+  });
   return Result;
 }

@@ -236,8 +236,14 @@ SF_MODEL_API int __sf_model_strncasecmp(const char *A, const char *B, size_t Siz
 
 SF_MODEL_API int __sf_model_strcoll(const char *A, const char *B) {
   int Result = strcoll(A, B);
-  if (!G.recording || !ordersByBytes())
+  if (!G.recording)
     return Result;
   ModelCall Call((const void *)__sf_model_strcoll, 0);
-  return compareModel(Call, A, B, UINT64_MAX, StopAtNul, Result);
+  if (ordersByBytes())
+    return compareModel(Call, A, B, UINT64_MAX, StopAtNul, Result);
+  KeepErrno Keep;
+  const bool Symbolic =
+      !isConcrete((uint64_t)A, strlen(A) + 1) || !isConcrete((uint64_t)B, strlen(B) + 1);
+  noteUnmodelled(Label(Symbolic), "the order of strings in another locale");
+  return Result;
 }

@@ -64,7 +64,7 @@ void storeFields(tm *To, Operand Seconds, Place At) {
   const Operand IsFollowed = compare(SF_OP_ULT, 64, Seconds, number(FieldsEnd));
   recordBranch(IsFollowed, At);
   if (!IsFollowed.value) {
-    noteLoss("a time before 1970 or after 2099");
+    noteUnmodelledLocked(Seconds.label, "a time before 1970 or after 2099");
     return;
   }
   constexpr unsigned Wide = 32, OfDay = 17; // bits
@@ -84,8 +84,8 @@ struct Fields {
       : second(of(&From->tm_sec)), minute(of(&From->tm_min)), hour(of(&From->tm_hour)),
         day(of(&From->tm_mday)), month(of(&From->tm_mon)), year(of(&From->tm_year)) {}
 
-  bool areLabelled() const {
-    return second.label || minute.label || hour.label || day.label || month.label || year.label;
+  Label any() const {
+    return second.label | minute.label | hour.label | day.label | month.label | year.label;
   }
 
 private:
@@ -105,7 +105,7 @@ Operand secondsOf(const Fields &F, const ModelCall &Call) {
   recordBranch(IsMonth, Call.at(0));
   recordBranch(IsYear, Call.at(1));
   if (!IsMonth.value || !IsYear.value) {
-    noteLoss("a date whose month or year is out of order");
+    noteUnmodelledLocked(F.any(), "a date whose month or year is out of order");
     return number(0);
   }
   const Operand Month = extract(F.month, 32, 0, W);
@@ -135,74 +135,74 @@ bool isFollowed(Zone In, const tm *Time) {
          (!strcmp(Time->tm_zone, "UTC") || !strcmp(Time->tm_zone, "GMT"));
 }
 
-tm *fieldsModel(const void *Self, Zone In, tm *Result, Operand Seconds) {
-  ModelCall Call(Self, 0);
-  KeepErrno Keep;
-  TableLock Lock;
-  if (Lock && Result)
-    storeFields(Result, isFollowed(In, Result) ? Seconds : number(0), Call.at(0));
-  return Result;
+// The same seconds, without a label where the zone is another one.
+Operand inZone(Zone In, const tm *Time, Operand Seconds) {
+  if (isFollowed(In, Time))
+    return Seconds;
+  noteUnmodelledLocked(Seconds.label, "local time that is not universal time");
+  return constant(Seconds.value);
 }
 
-Operand secondsBefore(const time_t *From) {
-  if (!G.recording)
-    return number(0);
-  TableLock Lock;
-  return Lock ? secondsAt(From) : number(0);
+template <typename Real>
+tm *fieldsModel(const void *Self, Zone In, const time_t *From, Real Function) {
+  Operand Seconds = constant(0);
+  if (G.recording) // before From may be overwritten
+    if (TableLock Lock; Lock)
+      Seconds = secondsAt(From);
+  tm *Result = Function();
+  afterwards(Self, [&](ModelCall &Call) {
+    if (Result)
+      storeFields(Result, inZone(In, Result, Seconds), Call.at(0));
+  });
+  return Result;
 }
 
 template <typename Real> time_t secondsModel(const void *Self, Zone In, tm *Date, Real Function) {
   if (!G.recording)
     return Function();
   ModelCall Call(Self, 0);
-  Operand Seconds = number(0);
+  Operand Seconds = constant(0);
   {
     KeepErrno Keep;
     if (TableLock Lock; Lock)
-      if (const Fields Before(Date); Before.areLabelled())
+      if (const Fields Before(Date); Before.any())
         Seconds = secondsOf(Before, Call);
   }
   const time_t Result = Function();
   KeepErrno Keep;
   TableLock Lock;
-  if (!Lock || !Seconds.label || Seconds.value != (uint64_t)Result || !isFollowed(In, Date))
+  if (!Lock)
     return Result;
+  Seconds = inZone(In, Date, Seconds);
+  if (Seconds.label && Seconds.value != (uint64_t)Result) {
+    noteUnmodelledLocked(Seconds.label, "a date that the C library counts otherwise");
+    Seconds = constant(0);
+  }
   Call.returns(Seconds.label);
-  storeFields(Date, Seconds, Call.at(2));
+  storeFields(Date, Seconds, Call.at(2)); // all are new: it has put them in order
   return Result;
 }
 
 } // namespace
 
 SF_MODEL_API tm *__sf_model_gmtime(const time_t *From) {
-  const Operand Seconds = secondsBefore(From);
-  tm *Result = gmtime(From);
-  return G.recording
-             ? fieldsModel((const void *)__sf_model_gmtime, Zone::Universal, Result, Seconds)
-             : Result;
+  return fieldsModel((const void *)__sf_model_gmtime, Zone::Universal, From,
+                     [&] { return gmtime(From); });
 }
 
 SF_MODEL_API tm *__sf_model_gmtime_r(const time_t *From, tm *To) {
-  const Operand Seconds = secondsBefore(From);
-  tm *Result = gmtime_r(From, To);
-  return G.recording
-             ? fieldsModel((const void *)__sf_model_gmtime_r, Zone::Universal, Result, Seconds)
-             : Result;
+  return fieldsModel((const void *)__sf_model_gmtime_r, Zone::Universal, From,
+                     [&] { return gmtime_r(From, To); });
 }
 
 SF_MODEL_API tm *__sf_model_localtime(const time_t *From) {
-  const Operand Seconds = secondsBefore(From);
-  tm *Result = localtime(From);
-  return G.recording ? fieldsModel((const void *)__sf_model_localtime, Zone::Local, Result, Seconds)
-                     : Result;
+  return fieldsModel((const void *)__sf_model_localtime, Zone::Local, From,
+                     [&] { return localtime(From); });
 }
 
 SF_MODEL_API tm *__sf_model_localtime_r(const time_t *From, tm *To) {
-  const Operand Seconds = secondsBefore(From);
-  tm *Result = localtime_r(From, To);
-  return G.recording
-             ? fieldsModel((const void *)__sf_model_localtime_r, Zone::Local, Result, Seconds)
-             : Result;
+  return fieldsModel((const void *)__sf_model_localtime_r, Zone::Local, From,
+                     [&] { return localtime_r(From, To); });
 }
 
 SF_MODEL_API time_t __sf_model_timegm(tm *Date) {

@@ -121,21 +121,77 @@ def test_a_run_tells_what_it_handed_over(program: pathlib.Path) -> None:
     assert "within" not in handed.detail
 
 
-@pytest.mark.parametrize("kind", ["double", "long double"])
-def test_a_run_tells_that_the_text_of_a_float_is_concrete(
-    kind: str, llvm_versions: list[int], tmp_path: pathlib.Path
+LOSSES = {
+    "double d; char o[400]; take(&d, 8); snprintf(o, sizeof o, \"%.2f\", d); return o[0] == '3';": (
+        struct.pack("<d", 2.0),
+        "digits of a printed floating-point number",
+    ),
+    'double d; char o[400]; take(&d, 8); snprintf(o, sizeof o, "%.2Lf", (long double)d);'
+    " return o[0] == '3';": (
+        struct.pack("<d", 2.0),
+        "digits of a printed floating-point number",
+    ),
+    "time_t t; struct tm d; take(&t, 8); gmtime_r(&t, &d); return d.tm_mon == 3;": (
+        struct.pack("<q", -1),
+        "a time before 1970 or after 2099",
+    ),
+    'time_t t; take(&t, 8); setenv("TZ", "EST5", 1); return localtime(&t)->tm_mon == 3;': (
+        struct.pack("<q", 1_000_000),
+        "local time that is not universal time",
+    ),
+    "struct tm d = {.tm_mday = 1}; take(&d.tm_mon, 4); timegm(&d); return d.tm_mon == 3;": (
+        struct.pack("<i", 14),
+        "a date whose month or year is out of order",
+    ),
+    "char s[8] = {0}; struct in6_addr a; take(s, 3);"
+    " return inet_pton(AF_INET6, s, &a) && a.s6_addr[0] == 3;": (
+        b"::1",
+        "an internet address of version 6",
+    ),
+    "char s[16] = {0}; struct in_addr a; take(s, 8); return inet_aton(s, &a) && a.s_addr == 3;": (
+        b"0x7f.0.1",
+        "an internet address that is not four decimal numbers",
+    ),
+    "char s[16] = {0}; take(s, 8); return inet_addr(s) == 3;": (
+        b"0x7f.0.1",
+        "an internet address that is not four decimal numbers",
+    ),
+}
+
+
+def trial_of(body: str, seed: bytes, folder: pathlib.Path) -> str:
+    """What the doctor says of a run of main() with this body."""
+    headers = ("arpa/inet.h", "stdio.h", "stdlib.h", "time.h")
+    source = "".join(f"#include <{name}>\n" for name in headers)
+    source += "static void take(void *p, size_t n) { if (fread(p, 1, n, stdin) != n) exit(1); }\n"
+    (folder / "a.c").write_text(f"{source}int main(void) {{ {body} }}")
+    assert symfleet_cc(["-w", str(folder / "a.c"), "-o", str(folder / "a")]).returncode == 0
+    (folder / "seed").write_bytes(seed)
+    checks = try_target(executor_path(), (os.fspath(folder / "a"),), seed=folder / "seed")
+    (trial,) = [check for check in checks if check.name == "trial"]
+    return trial.detail
+
+
+@pytest.mark.parametrize("body", LOSSES)
+def test_a_run_tells_what_a_model_does_not_follow(
+    body: str, llvm_versions: list[int], tmp_path: pathlib.Path
 ) -> None:
-    letter = "%.2Lf" if kind == "long double" else "%.2f"
-    source = f"""#include <stdio.h>
-    int main(void) {{ double d; char o[400];
-      if (fread(&d, 8, 1, stdin) != 1 || !(d > 0)) return 1;
-      snprintf(o, sizeof o, "{letter}", ({kind})d); return o[0] == '3'; }}"""
-    (tmp_path / "a.c").write_text(source)
-    assert symfleet_cc(["-w", str(tmp_path / "a.c"), "-o", str(tmp_path / "a")]).returncode == 0
-    seed = tmp_path / "seed"
-    seed.write_bytes(struct.pack("<d", 2.0))
-    (trial,) = try_target(executor_path(), (os.fspath(tmp_path / "a"),), seed=seed)
-    assert "made concrete: digits of a printed floating-point number (1 times)" in trial.detail
+    seed, told = LOSSES[body]
+    assert f"made concrete: {told} (1 times)" in trial_of(body, seed, tmp_path)
+
+
+OVERWRITES = (
+    'char a[16]; take(a, 16); inet_pton(AF_INET6, "::1", a); if (a[0] == 3) abort();',
+    "struct tm d = {.tm_mday = 7}; take(&d.tm_wday, 4); timegm(&d); if (d.tm_wday == 3) abort();",
+)
+
+
+@pytest.mark.parametrize("body", OVERWRITES)
+def test_what_a_model_writes_has_no_label_of_what_was_there(
+    body: str, llvm_versions: list[int], tmp_path: pathlib.Path
+) -> None:
+    told = trial_of(body, bytes(16), tmp_path)
+    assert ", 1 branch events, " in told, "of the end of the input alone"
 
 
 @pytest.mark.parametrize("binding", ["lazy", "now"])
