@@ -15,6 +15,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
 #include "llvm/Transforms/Utils/Local.h"
 
@@ -187,6 +188,17 @@ void gatherAllocas(Function &F) {
   }
 }
 
+// The register allocator of -O0 gives each value that lives across a block or a
+// call a place of its own in the frame. Ours are thousands in a long function,
+// and where it calls itself the stack ends: let the allocator of higher levels
+// share places. Frames are as large as clang's then.
+void shareSpillSlots() {
+  auto &Options = cl::getRegisteredOptions();
+  auto Found = Options.find("optimize-regalloc");
+  if (Found != Options.end() && !Found->second->getNumOccurrences()) // who named it knows why
+    Found->second->addOccurrence(0, "optimize-regalloc", "true");
+}
+
 class Pass : public PassInfoMixin<Pass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM) {
@@ -233,6 +245,7 @@ private:
       countSelect(RT, *S);
     Labels.run();
     markFunction(F);
+    F.removeFnAttr(Attribute::OptimizeNone); // of what runs after us, only spill slots are improved
     if (verifyFunction(F, &errs()))
       report_fatal_error(Twine("symfleet: the instrumented function is not valid: ") + F.getName());
   }
@@ -283,6 +296,10 @@ llvmGetPassPluginInfo() {
               MPM.addPass(symfleet::KeepLibraryBodies());
             });
             PB.registerOptimizerLastEPCallback(
-                [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(symfleet::Pass()); });
+                [](ModulePassManager &MPM, OptimizationLevel Level) {
+                  if (Level == OptimizationLevel::O0)
+                    symfleet::shareSpillSlots();
+                  MPM.addPass(symfleet::Pass());
+                });
           }};
 }
