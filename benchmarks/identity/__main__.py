@@ -28,12 +28,16 @@ Case = tuple[Library, str]
 
 
 def compilers(work: Path, toolchain: Toolchain) -> dict[str, Path]:
-    """Write both compilers, clang first."""
+    """Write both compilers, clang first.
+
+    Their names are of one length, and so the paths of what they build: how much of a program's
+    output is written at a time depends on it, and so where another stream's comes in between.
+    """
     clang = shlex.quote(toolchain.clang)
     here = shlex.quote(str(Path(sys.executable).parent / "symfleet"))
     symfleet = f"env {CLANG_VARIABLE}={clang} {here}"
     commands = {
-        "clang": {"cc": clang, "c++": f"{clang} --driver-mode=g++"},
+        "by-clang": {"cc": clang, "c++": f"{clang} --driver-mode=g++"},
         "symfleet": {"cc": f"{symfleet} cc", "c++": f"{symfleet} c++"},
     }
     return {who: write_compilers(work / f"bin-{who}", each) for who, each in commands.items()}
