@@ -295,11 +295,10 @@ llvmGetPassPluginInfo() {
             PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel) {
               MPM.addPass(symfleet::KeepLibraryBodies());
             });
-            PB.registerOptimizerLastEPCallback(
-                [](ModulePassManager &MPM, OptimizationLevel Level) {
-                  if (Level == OptimizationLevel::O0)
-                    symfleet::shareSpillSlots();
-                  MPM.addPass(symfleet::Pass());
-                });
+            PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel Level) {
+              if (Level == OptimizationLevel::O0)
+                symfleet::shareSpillSlots();
+              MPM.addPass(symfleet::Pass());
+            });
           }};
 }
