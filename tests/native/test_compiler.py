@@ -42,6 +42,32 @@ def test_programs_of_every_link_mode_run(folder: pathlib.Path, options: list[str
     assert ("-flto is ignored" in noise) == (options == ["-flto"])
 
 
+def test_what_needs_lto_goes_with_it(folder: pathlib.Path) -> None:
+    (folder / "virtual.cpp").write_text(
+        "struct Shape { virtual int sides() { return 4; } };\n"
+        "int main() { Shape shape, *some = &shape; return some->sides() - 4; }\n"
+    )
+    needs = ["-fsanitize=cfi", "-fwhole-program-vtables", "-fvirtual-function-elimination"]
+    words = ["-flto", "-fvisibility=hidden", *needs, "-fsplit-lto-unit"]
+    noise = build(*words, folder / "virtual.cpp", "-o", folder / "a", language="c++")
+    assert "-flto is ignored" in noise
+    run(folder / "a")
+
+
+@pytest.mark.parametrize("words", [["-x", "c-header"], [], ["-c"]], ids=" ".join)
+def test_headers_are_precompiled(folder: pathlib.Path, words: list[str]) -> None:
+    header, made = folder / "few.h", folder / "few.h.pch"
+    header.write_text("#include <stdio.h>\n#define WORD 7\n")
+    (folder / "main.c").write_text('int main(void) { return printf("%d\\n", WORD) != 2; }\n')
+    build(*words, header, "-o", made)
+    build("-include-pch", made, folder / "main.c", "-o", folder / "a")
+    assert run(folder / "a") == "7\n"
+    made.unlink()
+    build(*words, header, *(("-o", made) if "-c" in words else ()))
+    build("-include", header, folder / "main.c", "-o", folder / "b")
+    assert run(folder / "b") == "7\n"
+
+
 def test_separate_steps_and_several_sources_link(folder: pathlib.Path) -> None:
     (folder / "other.c").write_text("int other(void) { return 7; }\n")
     (folder / "word.s").write_text(

@@ -33,8 +33,15 @@ _OTHER_SHADOWS = ("thread", "memory", "dataflow", "hwaddress")
 _QUESTIONS = ("-print-", "--print-", "-dump", "--help", "-help", "--version", "--target-help")
 _SOURCES = (
     *(".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".ii", ".m", ".mm", ".M"),
-    *(".h", ".hh", ".hpp", ".hxx", ".H", ".ll", ".bc", ".cppm"),
+    *(".ll", ".bc", ".cppm"),
 )
+_HEADERS = (".h", ".hh", ".hp", ".hpp", ".hxx", ".h++", ".H", ".tcc")
+# What clang refuses to do without -flto, and what takes it back.
+_ONLY_WITH_LTO = {
+    "-fwhole-program-vtables": "-fno-whole-program-vtables",
+    "-fvirtual-function-elimination": "-fno-virtual-function-elimination",
+    "-fsplit-lto-unit": "-fno-split-lto-unit",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,8 @@ class Request:
     links_program: bool
     links_shared: bool
     wants_lto: bool
+    not_without_lto: tuple[str, ...]
+    """Options that take back what clang refuses without it."""
     wants_fuzzer: bool
     forbids_undefined: bool
     has_debug_option: bool
@@ -131,9 +140,12 @@ class _Seen:
     linker_words: list[str] = field(default_factory=list)
     inputs: bool = False
     sources: bool = False
+    linked: bool = False
+    """Something that is not a header: of headers alone, clang makes precompiled ones."""
     question: bool = False
     shared: bool = False
     lto: bool = False
+    undone: list[str] = field(default_factory=list)
     fuzzer: bool = False
     debug: bool = False
     language: str = ""
@@ -150,11 +162,12 @@ class _Seen:
         elif option == "-z":
             self.linker_words += ["-z", value]
         elif option == "-l":
-            self.inputs = True
+            self.inputs = self.linked = True
 
     def input(self, name: str) -> None:
         self.inputs = True
         self.sources |= _is_source(name, self.language)
+        self.linked |= not _is_header(name, self.language)
 
     def option(self, option: str) -> None:
         if option in _COMPILE_ONLY or option in _NO_CODE:
@@ -172,11 +185,19 @@ class _Seen:
         self._sanitizer(option)
         self.static |= option in ("-static", "--static", "-static-pie")
         self.question |= option.startswith(_QUESTIONS)
-        self.inputs |= option.startswith("-l")
+        if option.startswith("-l"):
+            self.inputs = self.linked = True
         self.shared |= option in ("-shared", "--shared")
         self.lto |= option.startswith("-flto")
+        if option in _ONLY_WITH_LTO:
+            self.undone.append(_ONLY_WITH_LTO[option])
         self.debug |= option.startswith("-g")
         self.fuzzer |= option.startswith("-fsanitize=") and "fuzzer" in option
+
+    def not_without_lto(self) -> tuple[str, ...]:
+        """Return what takes back options that need -flto, if it was asked for."""
+        cfi = any(name.partition("-")[0] == "cfi" for name in self.sanitizers)
+        return (*self.undone, *(["-fno-sanitize=cfi"] if cfi else [])) if self.lto else ()
 
     def _sanitizer(self, option: str) -> None:
         name, _, values = option.partition("=")
@@ -198,7 +219,7 @@ def understand(arguments: Sequence[str]) -> Request:
         else:
             seen.option(word)
     no_code = bool(seen.stages & _NO_CODE) or seen.question or not seen.inputs
-    links = not no_code and not seen.stages
+    links = not no_code and not seen.stages and seen.linked
     relocatable = "-r" in seen.linker_words
     return Request(
         reads_source=seen.sources and not seen.question,
@@ -206,6 +227,7 @@ def understand(arguments: Sequence[str]) -> Request:
         links_program=links and not seen.shared and not relocatable,
         links_shared=links and seen.shared,
         wants_lto=seen.lto,
+        not_without_lto=seen.not_without_lto(),
         wants_fuzzer=seen.fuzzer,
         forbids_undefined="--no-undefined" in seen.linker_words or "defs" in seen.linker_words,
         has_debug_option=seen.debug,
@@ -219,7 +241,13 @@ def understand(arguments: Sequence[str]) -> Request:
 def _is_source(name: str, language: str) -> bool:
     if language and language != "none":
         return not language.startswith("assembler")
-    return name == "-" or name.endswith(tuple(_SOURCES))
+    return name == "-" or name.endswith((*_SOURCES, *_HEADERS))
+
+
+def _is_header(name: str, language: str) -> bool:
+    if language and language != "none":
+        return language.endswith("-header")
+    return name.endswith(_HEADERS)
 
 
 def additions(request: Request, toolchain: Toolchain) -> list[str]:
@@ -241,7 +269,7 @@ def additions(request: Request, toolchain: Toolchain) -> list[str]:
             # information may be read by older tools: valgrind 3.19 gives up on version 5.
             added += ["-gdwarf-4", "-gline-tables-only"]
     if request.wants_lto:
-        added.append("-fno-lto")
+        added += ["-fno-lto", *request.not_without_lto]
     if request.wants_fuzzer:  # its engine and counters; the harness's main is ours
         added.append("-fno-sanitize=fuzzer,fuzzer-no-link")
     if request.links_program:
