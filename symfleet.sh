@@ -127,6 +127,7 @@ needed_packages() {
     command -v gnuplot >/dev/null 2>&1 || packages="$packages gnuplot-nox"
     command -v shellcheck >/dev/null 2>&1 || packages="$packages shellcheck"
     command -v git >/dev/null 2>&1 || packages="$packages git"
+    command -v ccache >/dev/null 2>&1 || packages="$packages ccache"
     # Power cuts are judged from the system calls of programs that are traced.
     command -v strace >/dev/null 2>&1 || packages="$packages strace"
     # Tests of several hosts make them from network namespaces.
