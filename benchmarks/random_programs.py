@@ -21,8 +21,9 @@ import datetime
 import os
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,7 @@ from symfleet.testing.random_programs.trial import Trial, Verdict
 RESULTS: Final = Path(__file__).resolve().parent / "results"
 LEVELS: Final = "O0,O1,O2,O3"
 ACCURACY_MIN: Final = 0.99
+AHEAD: Final = 2
 
 
 def judged(
@@ -49,8 +51,14 @@ def judged(
         return verdicts
 
     with ThreadPoolExecutor(jobs) as pool:
-        for first in range(0, len(seeds), jobs):  # by rounds: a run that is cut off loses one
-            yield from pool.map(one, seeds[first : first + jobs])
+        # Few are begun ahead of the one that is awaited: a run that is cut off loses them.
+        begun: deque[Future[list[Verdict]]] = deque()
+        for seed in seeds:
+            begun.append(pool.submit(one, seed))
+            if len(begun) > AHEAD * jobs:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
 
 
 def tell(verdict: Verdict) -> None:
