@@ -28,18 +28,55 @@ enum StreamFlags : int {
   SkipsSpace = 1 << 12
 };
 
+const uint64_t *tableOf(void *Buffer) { return field<const uint64_t *>(Buffer, 0) - 2; }
+uint64_t underflowOf(void *Buffer) { return tableOf(Buffer)[2 + 9]; }
+bool isFileBuffer(void *Buffer) { return underflowOf(Buffer) == (uint64_t)filebufUnderflow; }
+
+// What programs have counted; more streams than that are as if never seen.
+struct Counted {
+  void *buffer;
+  int64_t upTo;
+};
+constexpr unsigned CountedMax = 16;
+Counted LastCounted[CountedMax];
+
+Counted &countedOf(void *Buffer) { return LastCounted[(uint64_t)Buffer / 64 % CountedMax]; }
+
 } // namespace
+
+Position sf::streamPosition(void *Stream) {
+  void *Buffer = bufferOf(Stream);
+  if (!G.recording || !Buffer || stateOf(Stream) != 0)
+    return {};
+  KeepErrno Keep;
+  if (tableOf(Buffer) == SyncFilebufTable)
+    return positionOf(field<FILE *>(Buffer, 64));
+  FILE *Behind = isFileBuffer(Buffer) ? field<FILE *>(Buffer, 104) : nullptr;
+  if (!Behind || !isInputFd(fileno(Behind)))
+    return {};
+  const off_t Taken = lseek(fileno(Behind), 0, SEEK_CUR);
+  const int64_t Held = field<char *>(Buffer, 24) - field<char *>(Buffer, 16);
+  if (Taken < Held)
+    return {};
+  const int64_t At = Taken - Held;
+  const Counted &Known = countedOf(Buffer);
+  const bool IsCounted = At == 0 || (Known.buffer == Buffer && Known.upTo == At);
+  return {At, !IsCounted && (uint64_t)At == G.header->input_size, 0};
+}
+
+void sf::countUpTo(void *Stream, int64_t Offset) {
+  void *Buffer = bufferOf(Stream);
+  countedOf(Buffer) = {Buffer, Offset};
+}
 
 StreamText::StreamText(void *Stream) {
   if (!G.recording)
     return;
   KeepErrno Keep;
-  const int64_t Base = (*(int64_t **)Stream)[-3]; // of std::ios in it
-  void *Ios = (char *)Stream + Base;
+  void *Ios = iosOf(Stream);
   width = field<int64_t>(Ios, 16);
   flags = field<int>(Ios, 24);
-  void *Buffer = field<void *>(Ios, 232);
-  if (field<int>(Ios, 32) == 0 && Buffer)
+  if (void *Buffer = bufferOf(Stream); Buffer && stateOf(Stream) == 0)
     find(Buffer);
   if (!isKnown() || !setState)
     return;
@@ -87,9 +124,8 @@ void StreamText::noteRead(const Source &From) const {
 }
 
 void StreamText::find(void *Buffer) {
-  const uint64_t *Table = field<const uint64_t *>(Buffer, 0) - 2;
-  const uint64_t Underflow = Table[2 + 9];
-  const bool IsFile = Underflow == (uint64_t)filebufUnderflow;
+  const uint64_t *Table = tableOf(Buffer);
+  const bool IsFile = isFileBuffer(Buffer);
   if (Table == SyncFilebufTable) {
     FILE *Stream = field<FILE *>(Buffer, 64);
     constexpr int InBackup = 0x100;
@@ -103,7 +139,7 @@ void StreamText::find(void *Buffer) {
     FILE *Behind = IsFile ? field<FILE *>(Buffer, 104) : nullptr;
     if (Behind ? !isInputFd(fileno(Behind)) : Table != StringbufTable)
       return;
-    ((int (*)(void *))Underflow)(Buffer);
+    ((int (*)(void *))underflowOf(Buffer))(Buffer);
   }
   memory = field<const uint8_t *>(Buffer, 16);
   size = (uint64_t)(field<const uint8_t *>(Buffer, 24) - memory);

@@ -6,7 +6,12 @@
 #ifndef SYMFLEET_RUNTIME_ISTREAM_TEXT_H
 #define SYMFLEET_RUNTIME_ISTREAM_TEXT_H
 
+#include "position.h"
 #include "source.h"
+
+// A member of libstdc++, as a model calls it.
+#define SF_STREAM_REAL(type, name, parameters)                                                     \
+  extern "C" __attribute__((weak)) type real##name parameters asm(#name);
 
 extern "C" {
 // The table of the class behind a std::cin that shares the buffer of stdin.
@@ -21,6 +26,18 @@ namespace sf {
 template <typename T> T &field(void *Object, uint64_t Offset) {
   return *(T *)((char *)Object + Offset);
 }
+
+// Parts of a std::istream.
+inline void *iosOf(void *Stream) { return (char *)Stream + (*(int64_t **)Stream)[-3]; }
+inline int &stateOf(void *Stream) { return field<int>(iosOf(Stream), 32); }
+inline void *bufferOf(void *Stream) { return field<void *>(iosOf(Stream), 232); }
+// How many bytes the last read that was not formatted has given.
+inline int64_t &lastCountOf(void *Stream) { return field<int64_t>(Stream, 8); }
+
+// Where a std::istream of the input's file stands. Its position is a number if the
+// program has counted up to there, as it is for descriptors.
+Position streamPosition(void *Stream);
+void countUpTo(void *Stream, int64_t Offset);
 
 // A std::istream before it is read from.
 //

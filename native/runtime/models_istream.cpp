@@ -195,9 +195,6 @@ void stringRead(const ModelCall &Call, const StreamText &Before, bool Skips, con
 
 } // namespace
 
-#define SF_STREAM_REAL(type, name, parameters)                                                     \
-  extern "C" __attribute__((weak)) type real##name parameters asm(#name);
-
 #define SF_STREAM_NUMBER(name, type, is_signed)                                                    \
   SF_STREAM_REAL(void *, name, (void *, type *))                                                   \
   SF_MODEL_API void *__sf_model_##name(void *Stream, type *To) {                                   \
@@ -311,32 +308,4 @@ SF_MODEL_API void __sf_model__ZSt17__istream_extractRSiPcl(void *Stream, char *T
     wordRead(Call, Before, Before.skipsSpace(), SF_AT_SPACE, Before.wordMost((uint64_t)Room) - 1,
              To, strlen(To), nullptr);
   Before.finish();
-}
-
-namespace {
-
-void bytesRead(const StreamText &Before, const char *To, uint64_t Size) {
-  uint8_t Room[Source::FileBytesMax];
-  if (!Before.isKnown())
-    return;
-  KeepErrno Keep;
-  const Source From = Before.source(Room);
-  Before.noteRead(From);
-  TableLock Lock;
-  for (uint64_t I = 0; Lock && I < Size && From.isKnown(I); ++I)
-    storeLabel((uint64_t)To + I, 1, live(From.operand(I).label, (uint8_t)To[I]));
-}
-
-} // namespace
-
-SF_STREAM_REAL(void *, _ZNSi4readEPcl, (void *, char *, int64_t))
-SF_MODEL_API void *__sf_model__ZNSi4readEPcl(void *Stream, char *To, int64_t Size) {
-  if (!G.recording)
-    return real_ZNSi4readEPcl(Stream, To, Size);
-  const StreamText Before(Stream);
-  ModelCall Call((const void *)__sf_model__ZNSi4readEPcl, 0);
-  void *Result = real_ZNSi4readEPcl(Stream, To, Size);
-  bytesRead(Before, To, (uint64_t)Size);
-  Before.finish();
-  return Result;
 }

@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <dlfcn.h>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -191,6 +192,49 @@ template <typename Result> void into(void (*called)(), world *w) {
   });
 }
 
+// ---- Blocks, positions and sizes
+
+void count(void (*called)(), world *w) {
+  auto f = reinterpret_cast<std::streamsize (*)(const std::istream *)>(called);
+  Reader(w).run([&](std::istream &in) {
+    in.read(buffer(w), choose(w, 13, 99));
+    see(w, uint64_t(f(&in)));
+    in.get();
+    see(w, uint64_t(f(&in)));
+  });
+}
+
+struct Offset {
+  int64_t offset, conversion; // as std::streampos is returned
+};
+
+void position(void (*called)(), world *w) {
+  auto f = reinterpret_cast<Offset (*)(std::istream *)>(called);
+  Reader(w).run([&](std::istream &in) {
+    see(w, uint64_t(f(&in).offset));
+    if (choose(w, 15, 2))
+      in.seekg(0, std::ios::end);
+    else
+      in.ignore(choose(w, 13, 999));
+    see(w, uint64_t(f(&in).offset));
+  });
+}
+
+template <typename... Error> void size(void (*called)(), world *w) {
+  auto f = reinterpret_cast<uintmax_t (*)(const std::filesystem::path *, Error *...)>(called);
+  const std::filesystem::path path = choose(w, 13, 4) ? w->path : "/nowhere";
+  std::error_code codes[1];
+  try {
+    if constexpr (sizeof...(Error) == 0)
+      see(w, f(&path));
+    else
+      see(w, f(&path, &codes[0]));
+  } catch (const std::filesystem::filesystem_error &error) {
+    see(w, uint64_t(error.code().value()));
+  }
+  see(w, uint64_t(codes[0].value()));
+}
+
 // ---- Digits. The real ones are templates of the library's headers: those for an
 // integer that has no model.
 
@@ -247,6 +291,11 @@ template <typename T> void digits(void (*called)(), world *w) {
 #define ARRAYS(each)                                                                               \
   each(_ZNSi7getlineEPcl, std::istream *) each(_ZNSi4readEPcl, std::istream *)                     \
       each(_ZSt17__istream_extractRSiPcl, void)
+#define COUNTS(each) each(_ZNKSi6gcountEv)
+#define POSITIONS(each) each(_ZNSi5tellgEv)
+#define SIZES(each)                                                                                \
+  each(_ZNSt10filesystem9file_sizeERKNS_7__cxx114pathE)                                            \
+      each(_ZNSt10filesystem9file_sizeERKNS_7__cxx114pathERSt10error_code, std::error_code)
 #define LENGTHS(each)                                                                              \
   each(_ZNSt8__detail14__to_chars_lenIjEEjT_i, unsigned)                                           \
       each(_ZNSt8__detail14__to_chars_lenImEEjT_i, unsigned long)                                  \
@@ -275,6 +324,16 @@ WORDS_UP_TO(DECLARE)
 #define DECLARE(name, result)                                                                      \
   result name(std::istream *, char *, std::streamsize) __attribute__((weak));
 ARRAYS(DECLARE)
+#undef DECLARE
+#define DECLARE(name) std::streamsize name(const std::istream *) __attribute__((weak));
+COUNTS(DECLARE)
+#undef DECLARE
+#define DECLARE(name) Offset name(std::istream *) __attribute__((weak));
+POSITIONS(DECLARE)
+#undef DECLARE
+#define DECLARE(name, ...)                                                                         \
+  uintmax_t name(const std::filesystem::path *__VA_OPT__(, __VA_ARGS__ *)) __attribute__((weak));
+SIZES(DECLARE)
 #undef DECLARE
 #define DECLARE(name, type) unsigned name(type, int);
 LENGTHS(DECLARE)
@@ -314,11 +373,20 @@ const Entry entries[] = {
 #define LIST(name, result) {#name, into<result>, Called(name), nullptr},
                         ARRAYS(LIST)
 #undef LIST
+#define LIST(name) {#name, count, Called(name), nullptr},
+                            COUNTS(LIST)
+#undef LIST
+#define LIST(name) {#name, position, Called(name), nullptr},
+                                POSITIONS(LIST)
+#undef LIST
+#define LIST(name, ...) {#name, size<__VA_ARGS__>, Called(name), nullptr},
+                                    SIZES(LIST)
+#undef LIST
 #define LIST(name, type) {#name, length<type>, Called(name), Called(realLength<type>)},
-                            LENGTHS(LIST)
+                                        LENGTHS(LIST)
 #undef LIST
 #define LIST(name, type) {#name, digits<type>, Called(name), Called(realDigits<type>)},
-                                DIGITS(LIST)
+                                            DIGITS(LIST)
 #undef LIST
 };
 
