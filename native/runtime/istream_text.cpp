@@ -21,6 +21,7 @@ void setState(void *Ios,
 
 namespace {
 
+enum StreamState : int { EndOfFile = 1 << 1 };
 enum StreamFlags : int {
   Decimal = 1 << 1,
   Hexadecimal = 1 << 3,
@@ -81,6 +82,7 @@ StreamText::StreamText(void *Stream) {
   if (!isKnown() || !setState)
     return;
   ios = Ios;
+  ofInput = !file && streamPosition(Stream);
   thrown = field<int>(Ios, 28);
   field<int>(Ios, 28) = 0;
 }
@@ -115,10 +117,12 @@ uint64_t StreamText::wordMost(uint64_t Room) const {
 }
 
 void StreamText::noteRead(const Source &From) const {
+  uint8_t Byte;
+  if (ofInput && field<int>(ios, 32) & EndOfFile) // in a buffer of its own
+    sf::deliver(&Byte, G.header->input_size, 0, 1);
   if (!file)
     return;
   __atomic_fetch_add(&G.header->symbolic_bytes, From.size() ? 1 : 0, __ATOMIC_RELAXED);
-  uint8_t Byte;
   if (feof(file) && From.size() < Source::FileBytesMax)
     sf::deliver(&Byte, (uint64_t)offset + From.size(), 0, 1);
 }

@@ -30,6 +30,7 @@ template <typename T> T &field(void *Object, uint64_t Offset) {
 // Parts of a std::istream.
 inline void *iosOf(void *Stream) { return (char *)Stream + (*(int64_t **)Stream)[-3]; }
 inline int &stateOf(void *Stream) { return field<int>(iosOf(Stream), 32); }
+inline bool failedOf(void *Stream) { return stateOf(Stream) & 5; } // badbit, failbit
 inline void *bufferOf(void *Stream) { return field<void *>(iosOf(Stream), 232); }
 // How many bytes the last read that was not formatted has given.
 inline int64_t &lastCountOf(void *Stream) { return field<int64_t>(Stream, 8); }
@@ -69,6 +70,7 @@ private:
   uint64_t size = 0;
   FILE *file = nullptr;
   off_t offset = -1;
+  bool ofInput = false; // the memory is a buffer of the input's file
   int64_t width = 0;
   int flags = 0;
   void *ios = nullptr;

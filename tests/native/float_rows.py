@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import math
+import re
 import struct
 from collections.abc import Callable, Sequence
 
@@ -18,7 +19,8 @@ WIDTHS = (16, 32, 64)
 PACKED = ("<e", "<f", "<d")
 UNSIGNED = ("<H", "<I", "<Q")
 # Bits of what an SF_OP_TEXT row gives.
-TEXT_LENGTH, TEXT_SCANNED = 1, 2
+TEXT_LENGTH, TEXT_SCANNED, TEXT_STREAMED = 1, 2, 4
+STREAMED = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d*)?|[+-]?\.?")
 
 LIBM = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
 LIBC = ctypes.CDLL(None)
@@ -136,6 +138,8 @@ def text_value(aux: int, text: bytes) -> int | None:
     given = ctypes.create_string_buffer(text + b"\0")
     if result & TEXT_SCANNED:
         return _scanned(given, to, length=bool(result & TEXT_LENGTH))
+    if result & TEXT_STREAMED:
+        return _streamed(text, to, length=bool(result & TEXT_LENGTH))
     end = ctypes.c_char_p()
     function = LIBC.strtod if to == DOUBLE else LIBC.strtof
     function.restype = ctypes.c_double if to == DOUBLE else ctypes.c_float
@@ -152,6 +156,19 @@ def _scanned(text: ctypes.Array[ctypes.c_char], to: int, *, length: bool) -> int
     form = b"%lf%n" if to == DOUBLE else b"%f%n"
     LIBC.sscanf(text, form, ctypes.byref(value), ctypes.byref(size))
     return size.value if length else bits_of(value.value, to)
+
+
+def _streamed(text: bytes, to: int, *, length: bool) -> int:
+    """Read as std::istream does: first what may belong to a number, then all of that."""
+    found = STREAMED.match(text)
+    taken = found[0] if found else b""
+    try:
+        value = number(bits_of(float(taken), to), to)
+    except (ValueError, OverflowError):
+        return 0
+    if math.isinf(value):
+        return 0
+    return len(taken) if length else bits_of(value, to)
 
 
 def same_number(aux: int, seen: int, computed: int) -> bool:

@@ -74,7 +74,7 @@ bool floatWidthFits(uint16_t aux, unsigned bits) {
 
 bool textWidthFits(uint16_t aux, unsigned bits) {
   const unsigned result = SF_FLOAT_FUNCTION(aux);
-  if (result > SF_TEXT_SCANNED_LENGTH || SF_FLOAT_TO(aux) == SF_HALF)
+  if (result > SF_TEXT_STREAMED_LENGTH || SF_FLOAT_TO(aux) == SF_HALF)
     return false;
   return bits == (SF_TEXT_IS_LENGTH(result) ? 64 : partWidth(aux));
 }

@@ -1,6 +1,7 @@
 #include "float_semantics.h"
 #include "float_carriers.h"
 #include "symfleet/scanned_number.h"
+#include "symfleet/streamed_number.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -287,7 +288,7 @@ uint64_t fromInteger(const sf_row &row, uint64_t value) {
   });
 }
 
-/// The number at the start of a text and its length, by strtod and by scanf.
+/// The number at the start of a text and its length, by strtod.
 Number readNumber(const std::string &text, unsigned format, size_t &length) {
   char *end = nullptr;
   Number number = format == SF_SINGLE   ? store<float>(std::strtof(text.c_str(), &end))
@@ -297,10 +298,12 @@ Number readNumber(const std::string &text, unsigned format, size_t &length) {
   return number;
 }
 
-Number scanNumber(const std::string &text, unsigned format, size_t &length) {
+/// The same by another reader.
+Number takeNumber(unsigned (*take)(const char *, unsigned, void *), const std::string &text,
+                  unsigned format, size_t &length) {
   long double room = 0;
   Number number;
-  length = sf_scanned_number(text.c_str(), format, &room);
+  length = take(text.c_str(), format, &room);
   std::memcpy(&number.low, &room, format == SF_SINGLE ? 4 : 8);
   if (format == SF_X87)
     std::memcpy(&number.high, reinterpret_cast<const char *>(&room) + 8, 2);
@@ -310,9 +313,12 @@ Number scanNumber(const std::string &text, unsigned format, size_t &length) {
 uint64_t parse(const sf_row &row, const FourValues &values) {
   const unsigned result = SF_FLOAT_FUNCTION(row.aux), format = SF_FLOAT_TO(row.aux);
   size_t length = 0;
-  const Number number = SF_TEXT_IS_SCANNED(result)
-                            ? scanNumber(textOf(row, values), format, length)
-                            : readNumber(textOf(row, values), format, length);
+  const std::string text = textOf(row, values);
+  const Number number = SF_TEXT_READER(result) == SF_TEXT_SCANNED_NUMBER
+                            ? takeNumber(sf_scanned_number, text, format, length)
+                        : SF_TEXT_READER(result) == SF_TEXT_STREAMED_NUMBER
+                            ? takeNumber(sf_streamed_number, text, format, length)
+                            : readNumber(text, format, length);
   return SF_TEXT_IS_LENGTH(result) ? length : partOf(number, row.aux);
 }
 

@@ -2,6 +2,7 @@
 #include "inversion.h"
 #include "mix.h"
 #include "monotonic.h"
+#include "text_search.h"
 
 #include <algorithm>
 #include <functional>
@@ -125,9 +126,7 @@ void Search::attempt(const sf_event &event) {
   if (keep == Keep::Novel && solution.verdict == Verdict::Timeout && !solution.byTime)
     policy.rememberTimeout(key, limits.solverRlimit);
   if (solution.verdict != Verdict::Sat)
-    for (std::vector<uint8_t> &bytes : withNumbersReplaced(query.goal, trace))
-      if (bytes.size() <= limits.inputBytes)
-        submit(std::move(bytes), "optimistic", event);
+    submitReplaced(query, event);
   if (!solution.assignment)
     return;
   submit(apply(*solution.assignment), solution.how, event);
@@ -135,6 +134,16 @@ void Search::attempt(const sf_event &event) {
     submitRoomFor(query, event);
   if (solution.verdict == Verdict::Sat && event.aux == SF_AUX_END)
     grow(query, *solution.assignment, event);
+}
+
+/// A number that needs another size than its text has now.
+void Search::submitReplaced(const Query &query, const sf_event &event) {
+  std::vector<std::vector<uint8_t>> inputs = withNumbersReplaced(query.goal, trace);
+  if (auto input = withTextsReplaced(query, bench))
+    inputs.push_back(std::move(*input));
+  for (std::vector<uint8_t> &bytes : inputs)
+    if (bytes.size() <= limits.inputBytes)
+      submit(std::move(bytes), "optimistic", event);
 }
 
 /// A number with more digits was written over what stands behind it, which the path

@@ -59,6 +59,7 @@ private:
   bool attemptKnown(const sf_event &event, const Query &query, uint64_t key);
   void count(const Solution &solution);
   void extend(const sf_event &event);
+  void submitReplaced(const Query &query, const sf_event &event);
   void submitRoomFor(const Query &query, const sf_event &event);
   uint32_t lengthIn(const Assignment &assignment) const;
   Assignment withLength(const Assignment &assignment, uint32_t wanted) const;

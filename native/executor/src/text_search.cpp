@@ -1,11 +1,17 @@
 #include "text_search.h"
+#include "conjuncts.h"
 #include "float_distance.h"
 #include "inversion.h"
 #include "number_text.h"
 #include "semantics.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <limits>
+#include <unordered_set>
+#include <utility>
 
 namespace sf {
 namespace {
@@ -31,6 +37,13 @@ bool reads(const Trace &trace, uint32_t label, TextNumber number) {
   return false;
 }
 
+/// Another text in the place of `size` bytes of the input.
+struct Replacement {
+  uint32_t offset;
+  size_t size;
+  std::string text;
+};
+
 class TextSearch {
 public:
   TextSearch(const Query &wanted, Workbench &shared, std::span<const Condition> all,
@@ -47,12 +60,17 @@ public:
   }
 
   bool solve(Assignment &answer);
+  std::optional<Replacement> replaced();
 
 private:
   double measure(__int128 position);
   bool descend(__int128 &position);
   __int128 border(__int128 position, int direction);
   std::optional<Assignment> written(const std::string &text);
+  FourValues words() const;
+  Number now() const {
+    return {trace.seed[number.low], uint16_t(number.high ? trace.seed[number.high] : 0)};
+  }
 
   const Query &query;
   Workbench &bench;
@@ -135,17 +153,20 @@ std::optional<Assignment> TextSearch::written(const std::string &text) {
   return bytes;
 }
 
+FourValues TextSearch::words() const {
+  FourValues values{};
+  for (unsigned i = 0; i < 4; ++i)
+    values[i] = operandOf(row, i) ? trace.seed[operandOf(row, i)] : 0;
+  return values;
+}
+
 bool TextSearch::solve(Assignment &answer) {
   if (conditions.empty())
     return false;
-  const Number now{trace.seed[number.low], uint16_t(number.high ? trace.seed[number.high] : 0)};
-  FourValues words{};
-  for (unsigned i = 0; i < 4; ++i)
-    words[i] = operandOf(row, i) ? trace.seed[operandOf(row, i)] : 0;
-  const std::string text = textOf(row, words);
+  const std::string text = textOf(row, words());
   const std::vector<bool> free = freeCharacters(trace, row);
   bool found = false;
-  for (__int128 position : {positionOf(now, format), __int128(0)}) {
+  for (__int128 position : {positionOf(now(), format), __int128(0)}) {
     if (!descend(position))
       continue;
     const Number least = numberAt(border(position, -1), format);
@@ -163,7 +184,111 @@ bool TextSearch::solve(Assignment &answer) {
   return false;
 }
 
+/// The fewest digits that give a number between two.
+std::string shortestDecimal(Number least, Number most, unsigned format) {
+  constexpr int DigitsMax = 21; // tell all numbers of 80 bits apart
+  for (int digits = 1; digits <= DigitsMax; ++digits)
+    for (const Number &from : {least, most}) {
+      char text[64];
+      std::snprintf(text, sizeof text, "%.*Lg", digits, valueOf(from, format));
+      const __int128 at = positionOf(numberOf(std::strtold(text, nullptr), format), format);
+      if (positionOf(least, format) <= at && at <= positionOf(most, format))
+        return text;
+    }
+  return "";
+}
+
+/// Where the number's text is in the input, and how long it is there.
+std::optional<std::pair<uint32_t, size_t>> placeOf(const Trace &trace, const sf_row &row,
+                                                   uint32_t label, const FourValues &words) {
+  sf_row length = row;
+  length.bits = 64;
+  length.aux =
+      SF_FLOAT_AUX(SF_FLOAT_FUNCTION(row.aux) | SF_TEXT_LENGTH, 0, SF_FLOAT_TO(row.aux), 0);
+  const size_t size = applyFloat(length, words);
+  const std::string text = textOf(row, words);
+  const std::vector<uint32_t> offsets = trace.sets.offsets(trace.bytes[label], 4 * SF_TEXT_MAX);
+  if (offsets.empty() || size > text.size() || offsets[0] + size > trace.length ||
+      !std::equal(text.begin(), text.begin() + ptrdiff_t(size), trace.input.begin() + offsets[0],
+                  [](char a, uint8_t b) { return uint8_t(a) == b; }))
+    return std::nullopt;
+  return std::pair(offsets[0], size);
+}
+
+/// None where the number has no text of its own, or may stay.
+std::optional<Replacement> TextSearch::replaced() {
+  const auto place = placeOf(trace, row, number.low, words());
+  const __int128 here = positionOf(now(), format);
+  if (!place || conditions.empty() || measure(here) == 0)
+    return std::nullopt;
+  for (__int128 position : {here, __int128(0)}) {
+    if (!descend(position))
+      continue;
+    const std::string text = shortestDecimal(numberAt(border(position, -1), format),
+                                             numberAt(border(position, 1), format), format);
+    if (!text.empty())
+      return Replacement{place->first, place->second, text};
+  }
+  return std::nullopt;
+}
+
+/// The numbers that an expression reads, within a bounded walk.
+std::vector<TextNumber> numbersOf(const Trace &trace, uint32_t label) {
+  constexpr size_t RowsMax = 4096, NumbersMax = 4;
+  std::vector<TextNumber> numbers;
+  std::vector<uint32_t> stack = {label};
+  std::unordered_set<uint32_t> seen;
+  while (!stack.empty() && seen.size() < RowsMax && numbers.size() < NumbersMax) {
+    const uint32_t at = stack.back();
+    stack.pop_back();
+    const sf_row &row = trace.rows[at];
+    if (!seen.insert(at).second)
+      continue;
+    if (row.op != SF_OP_TEXT) {
+      Trace::forEachOperand(row, [&](uint32_t operand) { stack.push_back(operand); });
+      continue;
+    }
+    if (SF_TEXT_IS_LENGTH(SF_FLOAT_FUNCTION(row.aux)))
+      continue;
+    const bool high = SF_FLOAT_HIGH(row.aux);
+    auto same = std::ranges::find_if(numbers, [&](const TextNumber &each) {
+      const sf_row &other = trace.rows[each.low ? each.low : each.high];
+      return other.a == row.a && other.b == row.b && other.c == row.c && other.k == row.k;
+    });
+    if (same == numbers.end())
+      same = numbers.insert(numbers.end(), TextNumber{0, 0});
+    (high ? same->high : same->low) = at;
+  }
+  std::erase_if(numbers, [](const TextNumber &each) { return each.low == 0; });
+  return numbers;
+}
+
 } // namespace
+
+std::optional<std::vector<uint8_t>> withTextsReplaced(const Query &query, Workbench &bench) {
+  uint64_t budget = 1 << 14;
+  const Trace &trace = bench.trace;
+  const std::vector<TextNumber> numbers = numbersOf(trace, query.goal.label);
+  if (numbers.empty())
+    return std::nullopt;
+  std::vector<Condition> conditions = conjunctsOf(trace, query.goal);
+  conditions.insert(conditions.end(), query.slice.begin(), query.slice.end());
+  std::vector<Replacement> replacements;
+  for (TextNumber number : numbers)
+    if (auto one = TextSearch(query, bench, conditions, number, budget).replaced())
+      replacements.push_back(std::move(*one));
+  if (replacements.empty())
+    return std::nullopt;
+  std::ranges::sort(replacements, std::greater(), &Replacement::offset); // the last one first
+  std::vector<uint8_t> bytes(trace.input.begin(), trace.input.begin() + trace.length);
+  for (const Replacement &one : replacements) {
+    const auto at = bytes.begin() + one.offset;
+    if (one.offset + one.size > bytes.size())
+      return std::nullopt; // two of them overlap
+    bytes.insert(bytes.erase(at, at + ptrdiff_t(one.size)), one.text.begin(), one.text.end());
+  }
+  return bytes;
+}
 
 bool searchText(const Query &query, Workbench &bench, std::span<const Condition> conditions,
                 TextNumber number, uint64_t &budget, Assignment &answer) {

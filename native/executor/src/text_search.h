@@ -3,6 +3,9 @@
 
 #include "query.h"
 
+#include <optional>
+#include <vector>
+
 namespace sf {
 
 /// The SF_OP_TEXT rows of one number; `high` is 0 unless it has two parts.
@@ -20,5 +23,10 @@ struct TextNumber {
 /// Each evaluation of the conditions takes one from `budget`.
 bool searchText(const Query &query, Workbench &bench, std::span<const Condition> conditions,
                 TextNumber number, uint64_t &budget, Assignment &answer);
+
+/// An input with other texts in the place of numbers that the goal reads, so that goal
+/// and slice hold as far as they say something of the numbers' values. Its size may
+/// change, and what is behind a number stays behind it.
+std::optional<std::vector<uint8_t>> withTextsReplaced(const Query &query, Workbench &bench);
 
 } // namespace sf

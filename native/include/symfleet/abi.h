@@ -313,9 +313,13 @@ enum sf_text_result {
   /* The same as scanf reads it, see scanned_number.h; 0 if there is no number. */
   SF_TEXT_SCANNED_NUMBER = 2,
   SF_TEXT_SCANNED_LENGTH = 3,
+  /* The same as std::istream reads it, see streamed_number.h. */
+  SF_TEXT_STREAMED_NUMBER = 4,
+  SF_TEXT_STREAMED_LENGTH = 5,
 };
 #define SF_TEXT_IS_LENGTH(result) ((result) & 1u)
-#define SF_TEXT_IS_SCANNED(result) ((result) >> 1 & 1u)
+/* Which of the three reads it. */
+#define SF_TEXT_READER(result) ((result) & ~1u)
 
 /* aux of SF_OP_FLOAT and SF_OP_TEXT. `high` asks for the upper 16 bits of a
  * result in SF_X87. */

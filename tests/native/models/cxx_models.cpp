@@ -115,7 +115,15 @@ private:
                                          "-2147483649",
                                          "18446744073709551616",
                                          "-9223372036854775808",
-                                         "  -1"};
+                                         "  -1",
+                                         "1.5e3",
+                                         "-.25",
+                                         "1e",
+                                         "2e+",
+                                         "-1e-2",
+                                         "1e9999",
+                                         "inf",
+                                         "4.e1x"};
     std::string s = starts[choose(w, 11, sizeof starts / sizeof *starts)];
     const unsigned digits = choose(w, 12, 9);
     for (unsigned i = 0; i < digits; i++)
@@ -139,6 +147,16 @@ template <typename T> void number(void (*called)(), world *w) {
   T value = T(0x5a5a5a5a);
   Reader(w).run([&](std::istream &in) { see(w, f(&in, &value) == &in); });
   see(w, uint64_t(value));
+}
+
+template <typename T> void floating(void (*called)(), world *w) {
+  auto f = reinterpret_cast<std::istream *(*)(std::istream *, T *)>(called);
+  T value = T(0.375);
+  Reader(w).run([&](std::istream &in) { see(w, f(&in, &value) == &in); });
+  see(w, value < 0);
+  see(w, value == T(0.375));
+  see(w, uint64_t(int64_t(value > -1e9 && value < 1e9 ? value * 8 : 0)));
+  see(w, value > T(1e30));
 }
 
 // ---- Characters
@@ -277,6 +295,10 @@ template <typename T> void digits(void (*called)(), world *w) {
                           each(_ZNSi10_M_extractImEERSiRT_, unsigned long)                         \
                               each(_ZNSi10_M_extractIxEERSiRT_, long long)                         \
                                   each(_ZNSi10_M_extractIyEERSiRT_, unsigned long long)
+#define FLOATS(each)                                                                               \
+  each(_ZNSirsERf, float) each(_ZNSirsERd, double) each(_ZNSirsERe, long double)                   \
+      each(_ZNSi10_M_extractIfEERSiRT_, float) each(_ZNSi10_M_extractIdEERSiRT_, double)           \
+          each(_ZNSi10_M_extractIeEERSiRT_, long double)
 #define CHARACTERS_TO(each)                                                                        \
   each(_ZStrsIcSt11char_traitsIcEERSt13basic_istreamIT_T0_ES6_RS3_) each(_ZNSi3getERc)
 #define CHARACTERS(each) each(_ZNSi3getEv) each(_ZNSi4peekEv)
@@ -308,38 +330,39 @@ template <typename T> void digits(void (*called)(), world *w) {
 extern "C" {
 #define DECLARE(name, type) std::istream *name(std::istream *, type *) __attribute__((weak));
 NUMBERS(DECLARE)
+FLOATS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) std::istream *name(std::istream *, char *) __attribute__((weak));
-CHARACTERS_TO(DECLARE)
+    CHARACTERS_TO(DECLARE)
 #undef DECLARE
 #define DECLARE(name) int name(std::istream *) __attribute__((weak));
-CHARACTERS(DECLARE)
+        CHARACTERS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) std::istream *name(std::istream *, std::string *) __attribute__((weak));
-WORDS(DECLARE)
+            WORDS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) std::istream *name(std::istream *, std::string *, char) __attribute__((weak));
-WORDS_UP_TO(DECLARE)
+                WORDS_UP_TO(DECLARE)
 #undef DECLARE
 #define DECLARE(name, result)                                                                      \
   result name(std::istream *, char *, std::streamsize) __attribute__((weak));
-ARRAYS(DECLARE)
+                    ARRAYS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) std::streamsize name(const std::istream *) __attribute__((weak));
-COUNTS(DECLARE)
+                        COUNTS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) Offset name(std::istream *) __attribute__((weak));
-POSITIONS(DECLARE)
+                            POSITIONS(DECLARE)
 #undef DECLARE
 #define DECLARE(name, ...)                                                                         \
   uintmax_t name(const std::filesystem::path *__VA_OPT__(, __VA_ARGS__ *)) __attribute__((weak));
-SIZES(DECLARE)
+                                SIZES(DECLARE)
 #undef DECLARE
 #define DECLARE(name, type) unsigned name(type, int);
-LENGTHS(DECLARE)
+                                    LENGTHS(DECLARE)
 #undef DECLARE
 #define DECLARE(name, type) void name(char *, unsigned, type);
-DIGITS(DECLARE)
+                                        DIGITS(DECLARE)
 #undef DECLARE
 }
 
@@ -358,35 +381,38 @@ const Entry entries[] = {
 #define LIST(name, type) {#name, number<type>, Called(name), nullptr},
     NUMBERS(LIST)
 #undef LIST
+#define LIST(name, type) {#name, floating<type>, Called(name), nullptr},
+        FLOATS(LIST)
+#undef LIST
 #define LIST(name) {#name, characterTo, Called(name), nullptr},
-        CHARACTERS_TO(LIST)
+            CHARACTERS_TO(LIST)
 #undef LIST
 #define LIST(name) {#name, character, Called(name), nullptr},
-            CHARACTERS(LIST)
+                CHARACTERS(LIST)
 #undef LIST
 #define LIST(name) {#name, word, Called(name), nullptr},
-                WORDS(LIST)
+                    WORDS(LIST)
 #undef LIST
 #define LIST(name) {#name, wordUpTo, Called(name), nullptr},
-                    WORDS_UP_TO(LIST)
+                        WORDS_UP_TO(LIST)
 #undef LIST
 #define LIST(name, result) {#name, into<result>, Called(name), nullptr},
-                        ARRAYS(LIST)
+                            ARRAYS(LIST)
 #undef LIST
 #define LIST(name) {#name, count, Called(name), nullptr},
-                            COUNTS(LIST)
+                                COUNTS(LIST)
 #undef LIST
 #define LIST(name) {#name, position, Called(name), nullptr},
-                                POSITIONS(LIST)
+                                    POSITIONS(LIST)
 #undef LIST
 #define LIST(name, ...) {#name, size<__VA_ARGS__>, Called(name), nullptr},
-                                    SIZES(LIST)
+                                        SIZES(LIST)
 #undef LIST
 #define LIST(name, type) {#name, length<type>, Called(name), Called(realLength<type>)},
-                                        LENGTHS(LIST)
+                                            LENGTHS(LIST)
 #undef LIST
 #define LIST(name, type) {#name, digits<type>, Called(name), Called(realDigits<type>)},
-                                            DIGITS(LIST)
+                                                DIGITS(LIST)
 #undef LIST
 };
 
