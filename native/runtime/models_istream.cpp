@@ -55,7 +55,10 @@ void numberRead(const ModelCall &Call, const StreamText &Before, const Variable 
     noNumberRead(From, Form.skipsSpace, Call.at(7));
   else
     recordBranch(Number.over, Call.at(3));
-  if (Number.isNumber.value && To.bits < 64) { // what does not fit is an error
+  // What does not fit is an error. Where no content of these bytes is that large, a
+  // solver need not prove it: a text that is too long for any width has been proposed.
+  const bool MayExceed = Number.greatest > maskOf(To.bits - To.isSigned);
+  if (Number.isNumber.value && To.bits < 64 && MayExceed) {
     Operand Magnitude = ite(Number.negative, 64, binary(SF_OP_SUB, 64, constant(0), Wide), Wide);
     Operand Fits =
         To.isSigned ? compare(SF_OP_EQ, 64, Wide, sext(extract(Wide, 64, 0, To.bits), To.bits, 64))

@@ -43,6 +43,7 @@ public:
   Operand Run[Runs];                    // among digits of each base; [0] if there is one only
   Operand Sum, Negative, Over, End, AnyDigit, Bare;
   unsigned RunBase = 10; // of this run
+  uint64_t Greatest = 0; // that the digits give, whatever they are
 
 private:
   static constexpr Operand None = {0, 0};
@@ -103,6 +104,8 @@ Operand Reader::appended(unsigned Base, Operand &Overflow) {
 void Reader::accumulate(unsigned Index, const Operand *NewRun, Operand NewZero) {
   Operand Took = NewZero, Next = Sum, NewOver = None;
   ++DigitsMax;
+  const uint64_t Last = maxBase() - 1;
+  Greatest = Greatest > (~0ull - Last) / maxBase() ? ~0ull : Greatest * maxBase() + Last;
   for (unsigned R = 0; R < Runs; ++R) {
     if (!NewRun[R].label && !NewRun[R].value)
       continue;
@@ -183,6 +186,7 @@ void finish(const NumberForm &Form, Reader &R, ParsedNumber &Out) {
   Out.end = R.End;
   Out.bare = R.Bare;
   Out.base = R.RunBase;
+  Out.greatest = R.Greatest;
 }
 
 } // namespace

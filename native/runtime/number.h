@@ -41,14 +41,15 @@ struct NumberForm {
 };
 
 struct ParsedNumber {
-  Operand value;    // 64 bits, saturated
-  Operand isNumber; // 1 bit: there is a digit
-  Operand negative; // 1 bit
-  Operand over;     // 1 bit: it was saturated
-  Operand end;      // 32 bits: bytes up to the end of the number, 0 if there is none
-  Operand bare;     // 1 bit: it is a prefix ("0x") without a digit behind it
-  unsigned lead;    // bytes of space before it in this run
-  unsigned base;    // in this run
+  Operand value;     // 64 bits, saturated
+  Operand isNumber;  // 1 bit: there is a digit
+  Operand negative;  // 1 bit
+  Operand over;      // 1 bit: it was saturated
+  Operand end;       // 32 bits: bytes up to the end of the number, 0 if there is none
+  Operand bare;      // 1 bit: it is a prefix ("0x") without a digit behind it
+  unsigned lead;     // bytes of space before it in this run
+  unsigned base;     // in this run
+  uint64_t greatest; // the magnitude is never more, whatever the bytes are
 };
 
 // Returns false if the number of this run does not end within the text; its bytes
