@@ -13,10 +13,10 @@ namespace symfleet {
 std::string familyOfRegister(StringRef Register) {
   StringRef R = Register;
   std::string Known = StringSwitch<std::string>(R)
-                          .Cases("rax", "eax", "ax", "al", "a")
-                          .Cases("rbx", "ebx", "bx", "bl", "b")
-                          .Cases("rcx", "ecx", "cx", "cl", "c")
-                          .Cases("rdx", "edx", "dx", "dl", "d")
+                          .Cases("rax", "eax", "ax", "al", "ah", "a")
+                          .Cases("rbx", "ebx", "bx", "bl", "bh", "b")
+                          .Cases("rcx", "ecx", "cx", "cl", "ch", "c")
+                          .Cases("rdx", "edx", "dx", "dl", "dh", "d")
                           .Cases("rsi", "esi", "si", "sil", "S")
                           .Cases("rdi", "edi", "di", "dil", "D")
                           .Default("");
@@ -32,12 +32,15 @@ unsigned widthOfRegister(StringRef R) {
     return 64;
   if (R[0] == 'e')
     return 32;
-  return R.back() == 'l' ? 8 : 16;
+  return R.back() == 'l' || R.back() == 'h' ? 8 : 16;
 }
+
+unsigned lowOfRegister(StringRef R) { return R.size() == 2 && R.back() == 'h' ? 8 : 0; }
 
 unsigned widthOfLetter(char Letter) {
   switch (Letter) {
   case 'b':
+  case 'h':
     return 8;
   case 'w':
     return 16;
@@ -58,256 +61,279 @@ AsmCell &AssemblyMachine::registerCell(StringRef Family) {
   return C;
 }
 
+AsmPlace AssemblyMachine::registerPlace(StringRef Family, unsigned Width) {
+  AsmPlace P;
+  P.cell = &registerCell(Family);
+  P.width = Width;
+  return P;
+}
+
 std::optional<Term> AssemblyMachine::read(const AsmPlace &P, unsigned Width) {
+  if (P.address)
+    return std::nullopt;
   if (!P.cell)
     return T.constant(P.immediate, Width);
-  if (!P.cell->term || P.cell->term->bits < Width)
+  if (!P.cell->term || P.cell->term->bits < P.low + Width)
     return std::nullopt;
-  return T.extract(*P.cell->term, 0, Width);
+  auto Overlaps = [&](const AsmCell *C) { return C != P.cell && !P.cell->apart.count(C); };
+  if (P.memory && any_of(WrittenMemory, Overlaps))
+    return std::nullopt;
+  return T.extract(*P.cell->term, P.low, Width);
 }
 
 bool AssemblyMachine::write(const AsmPlace &P, const Term &V) {
-  if (!P.cell || P.memory)
+  if (!P.cell)
     return false;
-  unsigned Bits = P.cell->bits;
-  if (Bits <= V.bits) {
-    P.cell->term = T.extract(V, 0, Bits);
-  } else if (V.bits == 32) {
-    P.cell->term = T.zext(V, Bits);
-  } else if (P.cell->term) {
-    P.cell->term = T.concat(T.extract(*P.cell->term, V.bits, Bits - V.bits), V);
+  AsmCell &C = *P.cell;
+  const unsigned Held = C.term ? C.term->bits : 0;
+  if (P.low) {
+    if (Held < P.low + V.bits)
+      return false;
+    Term Low = T.concat(V, T.extract(*C.term, 0, P.low));
+    C.term = Held == Low.bits ? Low : T.concat(T.extract(*C.term, Low.bits, Held - Low.bits), Low);
+  } else if (P.memory && (V.bits > C.bits || (V.bits < C.bits && Held <= V.bits))) {
+    return false;
+  } else if (C.bits <= V.bits) {
+    C.term = T.extract(V, 0, C.bits);
+  } else if (V.bits == 32 && !P.memory) {
+    C.term = T.zext(V, C.bits);
   } else {
-    return false;
+    C.term = Held > V.bits ? T.concat(T.extract(*C.term, V.bits, Held - V.bits), V) : V;
   }
+  if (P.memory) {
+    C.written = ++Writes;
+    WrittenMemory.push_back(&C);
+  }
+  if (&C == &registerCell("a") || &C == &registerCell("d"))
+    SignAbove = false;
   return true;
 }
-void AssemblyMachine::compared(const Term &Left, const Term &Right) {
-  F.left = Left;
-  F.right = Right;
-  F.onlyZeroAndSign = false;
-  F.carry = T.compare(SF_OP_ULT, Left, Right);
-}
 
-// After a logical instruction: the result against zero.
-void AssemblyMachine::computed(const Term &Result) { compared(Result, T.constant(0, Result.bits)); }
-
-std::optional<Term> AssemblyMachine::condition(StringRef Code) {
-  bool Not = Code.size() > 1 && Code.consume_front("n");
-  std::optional<Term> Out;
-  auto Order = [&](unsigned Op, bool Swapped) {
-    if (F.left && !F.onlyZeroAndSign)
-      Out = Swapped ? T.compare(Op, *F.right, *F.left) : T.compare(Op, *F.left, *F.right);
-  };
-  if (Code == "e" || Code == "z") {
-    if (F.left)
-      Out = T.compare(SF_OP_EQ, *F.left, *F.right);
-  } else if (Code == "c" || Code == "b") {
-    Out = F.carry;
-  } else if (Code == "ae") {
-    Out = F.carry;
-    Not = !Not;
-  } else if (Code == "a") {
-    Order(SF_OP_ULT, true);
-  } else if (Code == "be") {
-    Order(SF_OP_ULE, false);
-  } else if (Code == "l") {
-    Order(SF_OP_SLT, false);
-  } else if (Code == "le") {
-    Order(SF_OP_SLE, false);
-  } else if (Code == "g") {
-    Order(SF_OP_SLT, true);
-  } else if (Code == "ge") {
-    Order(SF_OP_SLE, true);
-  } else if (Code == "s" && F.left) {
-    Term Result = T.binary(SF_OP_SUB, *F.left, *F.right);
-    Out = T.extract(Result, Result.bits - 1, 1);
-  }
-  if (Out && Not)
-    Out = T.flip(*Out);
-  return Out;
-}
-
+// movz.., movs..
 bool AssemblyMachine::moves(StringRef Name, Places P) {
-  if (P.size() != 2 || Name.size() != 6 || (Name[3] != 'z' && Name[3] != 's'))
-    return false;
   unsigned From = widthOfLetter(Name[4]), To = widthOfLetter(Name[5]);
-  if (!From || !To || From >= To)
+  if (P.size() != 2 || !From || !To || From >= To)
     return false;
   std::optional<Term> X = read(P[0], From);
   return X && write(P[1], Name[3] == 'z' ? T.zext(*X, To) : T.sext(*X, To));
 }
 
-bool AssemblyMachine::twoOperands(StringRef Base, unsigned Width, Places P) {
-  std::optional<Term> X = read(P[0], Width), Y = Base == "mov" ? X : read(P[1], Width);
-  if (!X || !Y)
+// cmov.., with a suffix of width or without.
+bool AssemblyMachine::conditional(StringRef Code, Places P) {
+  if (P.size() != 2 || P[1].memory || P[1].width < 16)
     return false;
-  if (Base == "mov")
-    return write(P[1], *X);
-  if (Base == "cmp" || Base == "test") {
-    if (Base == "cmp")
-      compared(*Y, *X);
-    else
-      computed(T.binary(SF_OP_AND, *Y, *X));
+  std::optional<Term> Bit = condition(Code);
+  if (!Bit && Code.size() > 1 && widthOfLetter(Code.back()) == P[1].width)
+    Bit = condition(Code.drop_back());
+  std::optional<Term> X = read(P[0], P[1].width), Y = read(P[1], P[1].width);
+  return Bit && X && Y && write(P[1], T.choose(*Bit, *X, *Y));
+}
+
+// Sign extensions inside a, or from a to d.
+bool AssemblyMachine::extends(StringRef Name) {
+  unsigned Inside = StringSwitch<unsigned>(Name)
+                        .Cases("cltq", "cdqe", 32)
+                        .Cases("cwtl", "cwde", 16)
+                        .Cases("cbtw", "cbw", 8)
+                        .Default(0);
+  unsigned Above = StringSwitch<unsigned>(Name)
+                       .Cases("cqto", "cqo", 64)
+                       .Cases("cltd", "cdq", 32)
+                       .Cases("cwtd", "cwd", 16)
+                       .Default(0);
+  if (Inside) {
+    std::optional<Term> X = read(registerPlace("a", Inside), Inside);
+    return X && write(registerPlace("a", 2 * Inside), T.sext(*X, 2 * Inside));
+  }
+  if (!Above)
+    return false;
+  std::optional<Term> X = read(registerPlace("a", Above), Above);
+  if (!X ||
+      !write(registerPlace("d", Above), T.binary(SF_OP_ASHR, *X, T.constant(Above - 1, Above))))
+    return false;
+  SignAbove = true;
+  SignWidth = Above;
+  return true;
+}
+
+bool AssemblyMachine::withoutOperands(StringRef Name) {
+  static constexpr StringRef Nothing[] = {"nop",    "pause", "mfence",  "lfence",
+                                          "sfence", "cld",   "endbr64", "lock"};
+  if (Name == "clc" || Name == "stc") {
+    F.carry = T.constant(Name == "stc", 1);
+    F.ordered = false;
     return true;
   }
-  unsigned Logical = StringSwitch<unsigned>(Base)
-                         .Case("and", SF_OP_AND)
-                         .Case("or", SF_OP_OR)
-                         .Case("xor", SF_OP_XOR)
-                         .Default(0);
-  if (Logical) {
-    bool Cleared = Base == "xor" && P[0].cell && P[0].cell == P[1].cell;
-    Term Result = Cleared ? T.constant(0, Width) : T.binary(Logical, *Y, *X);
-    computed(Result);
-    return write(P[1], Result);
+  return is_contained(Nothing, Name) || extends(Name);
+}
+
+bool AssemblyMachine::loadAddress(unsigned Width, Places P) {
+  const AsmPlace &A = P[0];
+  if (!A.address || A.ofStack || P[1].memory || Width < 16)
+    return false;
+  std::optional<Term> Sum = T.constant(A.immediate, A.width);
+  auto Add = [&](AsmCell *Cell, unsigned Scale) {
+    AsmPlace Part;
+    Part.cell = Cell;
+    std::optional<Term> X = Sum && Cell ? read(Part, A.width) : std::nullopt;
+    if (Cell)
+      Sum = X ? std::optional<Term>(
+                    T.binary(SF_OP_ADD, *Sum, T.binary(SF_OP_MUL, *X, T.constant(Scale, A.width))))
+              : std::nullopt;
+  };
+  Add(A.base, 1);
+  Add(A.index, A.scale);
+  if (!Sum)
+    return false;
+  return write(P[1], Width > A.width ? T.zext(*Sum, Width) : T.extract(*Sum, 0, Width));
+}
+
+namespace {
+enum class AsmKind {
+  Unknown,
+  Two,
+  One,
+  Shift,
+  DoubleShift,
+  PlainShift,
+  Count,
+  Bit,
+  LowestBit,
+  AndNot,
+  Multiply,
+  PlainMultiply,
+  Divide,
+  Exchange,
+  ExchangeAdd,
+  CompareExchange,
+  Address,
+};
+} // namespace
+
+static AsmKind instructionKind(StringRef Base) {
+  return StringSwitch<AsmKind>(Base)
+      .Cases("mov", "movabs", "add", "adc", "sub", "sbb", "and", "or", "xor", "cmp", AsmKind::Two)
+      .Case("test", AsmKind::Two)
+      .Cases("bswap", "not", "neg", "inc", "dec", AsmKind::One)
+      .Cases("shl", "sal", "shr", "sar", "rol", "ror", AsmKind::Shift)
+      .Cases("shld", "shrd", AsmKind::DoubleShift)
+      .Cases("rorx", "sarx", "shlx", "shrx", AsmKind::PlainShift)
+      .Cases("bsf", "bsr", "popcnt", "lzcnt", "tzcnt", AsmKind::Count)
+      .Cases("bt", "bts", "btr", "btc", AsmKind::Bit)
+      .Cases("blsr", "blsi", "blsmsk", AsmKind::LowestBit)
+      .Case("andn", AsmKind::AndNot)
+      .Cases("mul", "imul", AsmKind::Multiply)
+      .Case("mulx", AsmKind::PlainMultiply)
+      .Cases("div", "idiv", AsmKind::Divide)
+      .Case("xchg", AsmKind::Exchange)
+      .Case("xadd", AsmKind::ExchangeAdd)
+      .Case("cmpxchg", AsmKind::CompareExchange)
+      .Case("lea", AsmKind::Address)
+      .Default(AsmKind::Unknown);
+}
+
+// How many operands there may be.
+static std::pair<unsigned, unsigned> operandsOf(AsmKind K) {
+  switch (K) {
+  case AsmKind::One:
+  case AsmKind::Divide:
+    return {1, 1};
+  case AsmKind::Shift:
+    return {1, 2};
+  case AsmKind::Multiply:
+    return {1, 3};
+  case AsmKind::DoubleShift:
+  case AsmKind::PlainShift:
+  case AsmKind::AndNot:
+  case AsmKind::PlainMultiply:
+    return {3, 3};
+  default:
+    return {2, 2};
   }
-  return addition(Base, *X, *Y, P[1]);
 }
 
-bool AssemblyMachine::addition(StringRef Base, const Term &X, const Term &Y, AsmPlace &Target) {
-  const bool Adds = Base == "add" || Base == "adc";
-  if (!Adds && Base != "sub" && Base != "sbb")
+bool AssemblyMachine::withWidth(StringRef Base, unsigned Width, Places P) {
+  switch (instructionKind(Base)) {
+  case AsmKind::Two:
+    return twoOperands(Base == "movabs" ? "mov" : Base, Width, P);
+  case AsmKind::One:
+    return oneOperand(Base, Width, P);
+  case AsmKind::Shift:
+    return shift(Base, Width, P);
+  case AsmKind::DoubleShift:
+    return doubleShift(Base == "shrd", Width, P);
+  case AsmKind::PlainShift:
+    return shiftWithoutFlags(Base, Width, P);
+  case AsmKind::Count:
+    return counts(Base, Width, P);
+  case AsmKind::Bit:
+    return testBit(Base, Width, P);
+  case AsmKind::LowestBit:
+    return lowestBit(Base, Width, P);
+  case AsmKind::AndNot:
+    return andNot(Width, P);
+  case AsmKind::Multiply:
+    return multiply(Base == "imul", Width, P);
+  case AsmKind::PlainMultiply:
+    return multiplyWithoutFlags(Width, P);
+  case AsmKind::Divide:
+    return divide(Base == "idiv", Width, P);
+  case AsmKind::Exchange:
+    return exchange(Width, P);
+  case AsmKind::ExchangeAdd:
+    return exchangeAdd(Width, P);
+  case AsmKind::CompareExchange:
+    return compareExchange(Width, P);
+  case AsmKind::Address:
+    return loadAddress(Width, P);
+  case AsmKind::Unknown:
     return false;
-  Term Carry = T.constant(0, 1);
-  if (Base == "adc" || Base == "sbb") {
-    if (!F.carry)
-      return false;
-    Carry = *F.carry;
   }
-  Term In = T.zext(Carry, X.bits);
-  Term Part = T.binary(Adds ? SF_OP_ADD : SF_OP_SUB, Y, X);
-  Term Result = T.binary(Adds ? SF_OP_ADD : SF_OP_SUB, Part, In);
-  Term First = T.compare(Adds ? SF_OP_UADDO : SF_OP_USUBO, Y, X);
-  Term Second = T.compare(Adds ? SF_OP_UADDO : SF_OP_USUBO, Part, In);
-  computed(Result);
-  if (Base == "sub")
-    compared(Y, X);
-  F.onlyZeroAndSign = Base != "sub";
-  F.carry = T.binary(SF_OP_OR, First, Second);
-  return write(Target, Result);
+  return false;
 }
 
-bool AssemblyMachine::oneOperand(StringRef Base, unsigned Width, Places P) {
-  std::optional<Term> X = read(P[0], Width);
-  if (!X)
-    return false;
-  if (Base == "bswap")
-    return Width >= 32 && write(P[0], T.unary(SF_OP_BSWAP, *X));
-  if (Base == "not")
-    return write(P[0], T.binary(SF_OP_XOR, *X, T.constant(~0ull, Width)));
-  if (Base == "neg") {
-    compared(T.constant(0, Width), *X);
-    return write(P[0], T.binary(SF_OP_SUB, T.constant(0, Width), *X));
-  }
-  std::optional<Term> Carry = F.carry; // stays
-  Term Result = T.binary(Base == "inc" ? SF_OP_ADD : SF_OP_SUB, *X, T.constant(1, Width));
-  computed(Result);
-  F.onlyZeroAndSign = true;
-  F.carry = Carry;
-  return write(P[0], Result);
-}
-
-bool AssemblyMachine::shift(StringRef Base, unsigned Width, Places P) {
-  AsmPlace By, &Target = P.back();
-  By.immediate = 1;
-  if (P.size() == 2)
-    By = P[0];
-  std::optional<Term> X = read(Target, Width), Amount = read(By, 8);
-  if (!X || !Amount)
-    return false;
-  Term Masked = T.binary(SF_OP_AND, *Amount, T.constant(Width == 64 ? 63 : 31, 8));
-  Masked = Width > 8 ? T.zext(Masked, Width) : Masked;
-  F = Flags(); // an amount of zero leaves them: nobody relies on that
-  if (Base == "rol" || Base == "ror")
-    return write(Target, T.funnel(Base == "ror", *X, *X, Masked));
-  unsigned Op = Base == "shr" ? SF_OP_LSHR : Base == "sar" ? SF_OP_ASHR : SF_OP_SHL;
-  return write(Target, T.binary(Op, *X, Masked));
-}
-
-bool AssemblyMachine::multiply(bool Signed, unsigned Width, Places P) {
-  F = Flags();
-  if (Signed && (P.size() == 2 || P.size() == 3)) {
-    std::optional<Term> X = read(P[0], Width), Y = read(P[1], Width);
-    return X && Y && write(P.back(), T.binary(SF_OP_MUL, *X, *Y));
-  }
-  if (Signed || P.size() != 1 || Width < 16)
-    return false;
-  AsmPlace A, D;
-  A.cell = &registerCell("a");
-  D.cell = &registerCell("d");
-  std::optional<Term> X = read(P[0], Width), Y = read(A, Width);
-  if (!X || !Y)
-    return false;
-  Term High = T.binary(SF_OP_UMULH, *X, *Y);
-  return write(A, T.binary(SF_OP_MUL, *X, *Y)) && write(D, High);
-}
-
-bool AssemblyMachine::counts(StringRef Base, unsigned Width, Places P) {
-  std::optional<Term> X = read(P[0], Width);
-  if (!X)
-    return false;
-  F = Flags();
-  F.left = *X; // the zero flag of bsf and bsr
-  F.right = T.constant(0, Width);
-  F.onlyZeroAndSign = true;
-  unsigned Op = Base == "popcnt"                   ? SF_OP_CTPOP
-                : Base == "lzcnt" || Base == "bsr" ? SF_OP_CTLZ
-                                                   : SF_OP_CTTZ;
-  Term Count = T.unary(Op, *X);
-  if (Base == "bsf" || Base == "bsr") { // 0 leaves the target as it is
-    Term Found = Base == "bsf" ? Count : T.binary(SF_OP_SUB, T.constant(Width - 1, Width), Count);
-    std::optional<Term> Before = read(P[1], Width);
-    Count =
-        T.choose(T.compare(SF_OP_NE, *X, T.constant(0, Width)), Found, Before ? *Before : Found);
-  }
-  return write(P[1], Count);
-}
-
-bool AssemblyMachine::exchange(unsigned Width, Places P) {
-  std::optional<Term> X = read(P[0], Width), Y = read(P[1], Width);
-  return X && Y && write(P[0], *Y) && write(P[1], *X);
+// `lock addl $0, (%rsp)`: a barrier.
+static bool isBarrier(StringRef Base, MutableArrayRef<AsmPlace> P) {
+  return (Base == "add" || Base == "or") && P[1].address && P[1].ofStack && !P[1].index &&
+         !P[0].cell && !P[0].address && P[0].immediate == 0;
 }
 
 bool AssemblyMachine::instruction(StringRef Name, Places P) {
-  static constexpr StringRef Two[] = {"mov", "add", "adc", "sub", "sbb",
-                                      "and", "or",  "xor", "cmp", "test"};
-  static constexpr StringRef One[] = {"bswap", "not", "neg", "inc", "dec"};
-  static constexpr StringRef Shifts[] = {"shl", "sal", "shr", "sar", "rol", "ror"};
-  static constexpr StringRef Count[] = {"bsf", "bsr", "popcnt", "lzcnt", "tzcnt"};
-  static constexpr StringRef Others[] = {"mul", "imul", "xchg"};
-  static constexpr StringRef Nothing[] = {"nop", "pause", "mfence", "lfence", "sfence", "cld"};
   if (P.empty())
-    return is_contained(Nothing, Name);
+    return withoutOperands(Name);
   StringRef Code = Name;
   if (Code.consume_front("set") && P.size() == 1) {
     std::optional<Term> Bit = condition(Code);
     return Bit && write(P[0], T.zext(*Bit, 8));
   }
+  if (Code.consume_front("cmov"))
+    return conditional(Code, P);
   if (Name.size() == 6 && (Name.take_front(4) == "movz" || Name.take_front(4) == "movs"))
     return moves(Name, P);
-  auto Known = [&](StringRef Base) {
-    return is_contained(Two, Base) || is_contained(One, Base) || is_contained(Shifts, Base) ||
-           is_contained(Count, Base) || is_contained(Others, Base);
-  };
   StringRef Base = Name;
-  unsigned Width = P.back().width;
-  if (!Known(Base)) {
+  unsigned Width = 0;
+  if (instructionKind(Base) == AsmKind::Unknown) {
     Base = Name.drop_back();
-    Width = Known(Base) ? widthOfLetter(Name.back()) : 0;
+    Width = widthOfLetter(Name.back());
+    if (!Width || Name.back() == 'h' || Name.back() == 'k')
+      return false;
+  } else { // of the last register
+    for (const AsmPlace &Each : P)
+      Width = Each.cell && !Each.memory ? Each.width : Width;
   }
-  if (!Width || (Base != Name && P.back().width && !P.back().memory && P.back().width != Width))
+  const AsmKind K = instructionKind(Base);
+  auto [Least, Most] = operandsOf(K);
+  if (K == AsmKind::Unknown || !Width || P.size() < Least || P.size() > Most)
     return false;
-  if (is_contained(Shifts, Base))
-    return P.size() <= 2 && shift(Base, Width, P);
-  if (is_contained(One, Base))
-    return P.size() == 1 && oneOperand(Base, Width, P);
-  if (Base == "mul" || Base == "imul")
-    return multiply(Base == "imul", Width, P);
-  if (P.size() != 2 || (P[0].width && P[0].width != Width && !P[0].memory))
-    return false;
-  if (is_contained(Count, Base))
-    return counts(Base, Width, P);
-  return Base == "xchg" ? exchange(Width, P) : twoOperands(Base, Width, P);
+  const bool Counted = P.size() > 1 && (K == AsmKind::Shift || K == AsmKind::DoubleShift);
+  for (const AsmPlace &Each : P.drop_front(Counted))
+    if (Each.cell && !Each.memory && Each.width != Width)
+      return false;
+  if (K == AsmKind::Two && isBarrier(Base, P)) {
+    F = Flags();
+    return true;
+  }
+  return withWidth(Base, Width, P);
 }
 
 } // namespace symfleet

@@ -44,20 +44,43 @@ LabelList OperationEmitter::assembly(Builder &B, CallBase &Call) {
     Value *V = Call.getArgOperand(Argument);
     if (!Memory)
       return {Label(B, V, 0), asInt64(B, V), Bits};
-    // The text does not write it, so it holds afterwards what it held before.
-    Type *Number = B.getIntNTy(Bits);
-    Value *Typed = B.CreateBitCast(V, PointerType::get(Number, 0));
-    Value *Held = asInt64(B, unchecked(B.CreateAlignedLoad(Number, Typed, Align(1))));
+    Value *Before = HeldBefore.lookup({&Call, Argument});
+    Value *Held = asInt64(B, Before ? Before : loadedFrom(B, V, Bits));
     Value *L =
         RT.call(B, "load", RT.Int32,
                 {B.CreatePtrToInt(V, RT.Int64), packed(Bits), Label(B, V, 0), Held, nextSite()});
     return {L, Held, Bits};
   };
-  SmallVector<Term, 4> Outputs;
-  followAssembly(Call, T, Input, Outputs);
-  for (const Term &Each : Outputs)
+  auto Result = [&](unsigned Number, unsigned Bits) -> Term {
+    Value *V = Call.getType()->isStructTy() ? B.CreateExtractValue(&Call, Number) : &Call;
+    return {RT.NoLabel, asInt64(B, V), Bits};
+  };
+  AsmOutcome Outcome;
+  followAssembly(Call, T, Input, Result, Outcome);
+  for (const AsmStore &Each : Outcome.stores) {
+    Value *At = B.CreatePtrToInt(Call.getArgOperand(Each.argument), RT.Int64);
+    RT.call(B, "store", RT.Void,
+            {At, packed(Each.term.bits), RT.NoLabel, Each.term.label, Each.term.value, number(0)});
+  }
+  for (const Term &Each : Outcome.results)
     Out.push_back(Each.label);
   return Out;
+}
+
+Value *OperationEmitter::loadedFrom(Builder &B, Value *Pointer, unsigned Bits) {
+  Type *Number = B.getIntNTy(Bits);
+  Value *Typed = B.CreateBitCast(Pointer, PointerType::get(Number, 0));
+  return unchecked(B.CreateAlignedLoad(Number, Typed, Align(1)));
+}
+
+// Memory that the text reads, as it is before the text writes.
+void OperationEmitter::holdMemory(CallBase &Call) {
+  Builder B(&Call);
+  B.SetCurrentDebugLocation(DebugLoc());
+  for (const AsmMemory &M : memoryOfAssembly(Call))
+    if (!M.written)
+      HeldBefore[{&Call, M.argument}] =
+          loadedFrom(B, M.pointer, unsigned(uint64_t(DL.getTypeSizeInBits(M.type))));
 }
 
 // What the engine does not understand keeps the operands it has seen.
@@ -76,6 +99,12 @@ void OperationEmitter::lose(Builder &B, Instruction &I) {
   Constant *Site = nextSite();
   for (const Term &Each : Lost)
     RT.call(B, "fact", RT.Void, {Each.label, Each.value, Site});
+  if (!Call || !Call->isInlineAsm())
+    return;
+  for (const AsmMemory &M : memoryOfAssembly(*Call))
+    if (!M.written)
+      RT.call(B, "unmodelled_memory", RT.Void,
+              {asInt64(B, M.pointer), number(DL.getTypeStoreSize(M.type)), RT.lostPlace(I), Site});
 }
 
 } // namespace symfleet

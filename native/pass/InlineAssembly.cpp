@@ -1,8 +1,10 @@
 #include "InlineAssembly.h"
-#include "AssemblyMachine.h"
+#include "AssemblyText.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 
@@ -27,29 +29,42 @@ namespace {
 
 class Follower {
 public:
-  Follower(const CallBase &Call, const Terms &T, AsmInput Input)
-      : Call(Call), T(T), Input(Input), DL(Call.getModule()->getDataLayout()), Machine(T) {}
+  Follower(const CallBase &Call, const Terms &T, AsmInput Input, AsmResult Actual)
+      : Call(Call), T(T), Input(Input), Actual(Actual), DL(Call.getModule()->getDataLayout()),
+        Machine(T) {}
 
-  bool run(SmallVectorImpl<Term> &Outputs);
+  bool run(AsmOutcome &Out);
 
 private:
+  // A result: a cell, or a condition code.
+  struct Wanted {
+    AsmCell *cell;
+    std::string code;
+  };
+  // Memory by where it is; each once.
+  struct Memory {
+    const Value *pointer;
+    unsigned argument;
+    AsmCell *cell;
+  };
+
   bool prepare();
-  bool line(StringRef Text);
-  bool operand(StringRef Text, AsmPlace &Out);
-  bool numbered(StringRef Text, AsmPlace &Out);
   bool constraint(const InlineAsm::ConstraintInfo &C);
-  bool memoryInput();
-  bool finish(SmallVectorImpl<Term> &Outputs);
+  bool memoryConstraint(const InlineAsm::ConstraintInfo &C);
+  bool tie(const InlineAsm::ConstraintInfo &C, AsmCell *&Cell);
+  void separateMemory();
+  bool finish(AsmOutcome &Out);
 
   const CallBase &Call;
   const Terms &T;
   AsmInput Input;
+  AsmResult Actual;
   const DataLayout &DL;
   AssemblyMachine Machine;
-  std::map<unsigned, AsmCell> Own; // of constraints without a fixed register
-  SmallVector<AsmCell *, 8> Cells; // by the number in the text
-  SmallVector<bool, 8> IsMemory;   // by that number
-  SmallVector<std::pair<AsmCell *, std::string>, 4> Results; // or a condition code
+  std::map<unsigned, AsmCell> Own;     // of constraints without a fixed register
+  SmallVector<AsmOperand, 8> Operands; // by the number in the text
+  SmallVector<Memory, 4> Memories;
+  SmallVector<Wanted, 4> Results;
   unsigned Argument = 0, Result = 0;
 };
 
@@ -69,25 +84,63 @@ std::string fixedRegister(const InlineAsm::ConstraintInfo &C) {
   return Code.str();
 }
 
-// An input in memory, which the text only reads.
-bool Follower::memoryInput() {
+bool hasCode(const InlineAsm::ConstraintInfo &C, StringRef Letters) {
+  return any_of(C.Codes, [&](StringRef Code) {
+    return Code.size() == 1 && Letters.find(Code[0]) != StringRef::npos;
+  });
+}
+
+// Two constraints on one place ("+m" becomes two) share a cell.
+bool Follower::memoryConstraint(const InlineAsm::ConstraintInfo &C) {
   Type *Ty = pointee(Call, Argument);
-  AsmCell &Memory = Own[unsigned(Cells.size())];
-  Memory.bits = Ty ? bitsOf(Ty, DL) : 0;
-  if (!Memory.bits)
+  const unsigned Bits = Ty ? bitsOf(Ty, DL) : 0;
+  const bool Output = C.Type == InlineAsm::isOutput;
+  if (!Bits && !Output) { // the text must not name it
+    Operands.push_back({});
+    ++Argument;
+    return true;
+  }
+  if (!Bits || (Output && !hasCode(C, "moV")))
     return false;
-  Memory.term = Input(Argument++, true, Memory.bits);
-  Cells.push_back(&Memory);
+  const Value *Pointer = Call.getArgOperand(Argument)->stripPointerCasts();
+  auto *Known = find_if(Memories, [&](const Memory &M) { return M.pointer == Pointer; });
+  AsmCell *Cell = Known != Memories.end() ? Known->cell : &Own[unsigned(Operands.size())];
+  if (Known == Memories.end())
+    Memories.push_back({Pointer, Argument, Cell});
+  else if (Cell->bits != Bits)
+    return false;
+  Cell->bits = Bits;
+  Cell->memory = true;
+  if (!Output && !Cell->term)
+    Cell->term = Input(Argument, true, Bits);
+  ++Argument;
+  Operands.push_back({Cell, std::nullopt});
+  return true;
+}
+
+// Which cell an operand has, if it is not one of its own.
+bool Follower::tie(const InlineAsm::ConstraintInfo &C, AsmCell *&Cell) {
+  std::string Fixed = fixedRegister(C);
+  if (!Fixed.empty()) {
+    std::string Family = familyOfRegister(Fixed);
+    if (Family.empty())
+      return false;
+    Cell = &Machine.registerCell(Family);
+  } else if (C.Type == InlineAsm::isInput && C.Codes.size() == 1 && isDigit(C.Codes[0][0])) {
+    unsigned Tied = unsigned(std::stoi(C.Codes[0]));
+    if (Tied >= Operands.size() || !Operands[Tied].cell || Operands[Tied].cell->memory)
+      return false;
+    Cell = Operands[Tied].cell;
+  }
   return true;
 }
 
 bool Follower::constraint(const InlineAsm::ConstraintInfo &C) {
   if (C.Type != InlineAsm::isInput && C.Type != InlineAsm::isOutput)
     return false;
-  const bool Output = C.Type == InlineAsm::isOutput;
-  IsMemory.push_back(C.isIndirect);
   if (C.isIndirect)
-    return !Output && memoryInput();
+    return memoryConstraint(C);
+  const bool Output = C.Type == InlineAsm::isOutput;
   auto *Many = dyn_cast<StructType>(Call.getType());
   Type *Ty = !Output ? Call.getArgOperand(Argument)->getType()
              : Many  ? Many->getElementType(Result)
@@ -95,33 +148,25 @@ bool Follower::constraint(const InlineAsm::ConstraintInfo &C) {
   unsigned Bits = bitsOf(Ty, DL);
   if (!Bits)
     return false;
-  std::string Fixed = fixedRegister(C);
   Result += Output;
-  if (Fixed.compare(0, 3, "@cc") == 0) {
-    Results.emplace_back(nullptr, Fixed.substr(3));
-    Cells.push_back(nullptr);
+  if (std::string Fixed = fixedRegister(C); Fixed.compare(0, 3, "@cc") == 0) {
+    Results.push_back({nullptr, Fixed.substr(3)});
+    Operands.push_back({});
     return true;
   }
-  AsmCell *Cell = &Own[unsigned(Cells.size())];
-  if (!Fixed.empty()) {
-    std::string Family = familyOfRegister(Fixed);
-    if (Family.empty())
-      return false;
-    Cell = &Machine.registerCell(Family);
-  } else if (!Output && C.Codes.size() == 1 && isDigit(C.Codes[0][0])) {
-    unsigned Tied = unsigned(std::stoi(C.Codes[0]));
-    if (Tied >= Cells.size() || !Cells[Tied])
-      return false;
-    Cell = Cells[Tied];
-  }
-  if (Cell->bits != Bits && Cell->term)
+  AsmCell *Cell = &Own[unsigned(Operands.size())];
+  if (!tie(C, Cell) || (Cell->bits != Bits && Cell->term))
     return false; // one register as two widths
   Cell->bits = Bits;
-  Cells.push_back(Cell);
-  if (Output)
-    Results.emplace_back(Cell, "");
-  else
-    Cell->term = Input(Argument++, false, Bits);
+  Operands.push_back({Cell, std::nullopt});
+  if (Output) {
+    Results.push_back({Cell, ""});
+    return true;
+  }
+  auto *Written = dyn_cast<ConstantInt>(Call.getArgOperand(Argument));
+  if (Written && hasCode(C, "inesIJKLMNOZ"))
+    Operands.back().constant = uint64_t(Written->getSExtValue());
+  Cell->term = Input(Argument++, false, Bits);
   return true;
 }
 
@@ -133,93 +178,50 @@ bool Follower::prepare() {
          });
 }
 
-bool Follower::numbered(StringRef Text, AsmPlace &Out) {
-  char Modifier = 0;
-  if (Text.consume_front("{")) {
-    if (!Text.consume_back("}"))
-      return false;
-    auto [Number, Letter] = Text.split(':');
-    if (Letter.size() > 1 || (Letter.size() == 1 && !widthOfLetter(Letter[0])))
-      return false;
-    Modifier = Letter.empty() ? 0 : Letter[0];
-    Text = Number;
-  }
-  unsigned Number;
-  if (Text.getAsInteger(10, Number) || Number >= Cells.size() || !Cells[Number])
-    return false;
-  Out.cell = Cells[Number];
-  Out.memory = IsMemory[Number];
-  Out.width = Modifier ? widthOfLetter(Modifier) : Out.cell->bits;
-  return true;
+// Parts of one object that do not overlap, and variables of their own.
+void Follower::separateMemory() {
+  auto IsObject = [](const Value *V) { return isa<AllocaInst>(V) || isa<GlobalVariable>(V); };
+  for (const Memory &X : Memories)
+    for (const Memory &Y : Memories) {
+      APInt AtX(DL.getIndexTypeSizeInBits(X.pointer->getType()), 0), AtY = AtX;
+      auto *OfX = X.pointer->stripAndAccumulateConstantOffsets(DL, AtX, true);
+      auto *OfY = Y.pointer->stripAndAccumulateConstantOffsets(DL, AtY, true);
+      int64_t Distance = AtY.getSExtValue() - AtX.getSExtValue();
+      bool Apart = OfX == OfY ? Distance >= X.cell->bits / 8 || -Distance >= Y.cell->bits / 8
+                              : IsObject(OfX) && IsObject(OfY);
+      if (Apart)
+        X.cell->apart.insert(Y.cell);
+    }
 }
 
-bool Follower::operand(StringRef Text, AsmPlace &Out) {
-  if (Text.consume_front("$$")) {
-    int64_t Value;
-    if (Text.getAsInteger(0, Value))
-      return false;
-    Out.immediate = uint64_t(Value);
-    return true;
-  }
-  if (Text.consume_front("$"))
-    return numbered(Text, Out);
-  if (!Text.consume_front("%"))
-    return false;
-  std::string Family = familyOfRegister(Text);
-  if (Family.empty() || Text.size() < 2)
-    return false;
-  Out.cell = &Machine.registerCell(Family);
-  Out.width = widthOfRegister(Text);
-  return true;
-}
-
-bool Follower::line(StringRef Text) {
-  Text = Text.split('#').first.trim();
-  if (Text.empty())
-    return true;
-  size_t End = std::min(Text.find_first_of(" \t"), Text.size());
-  StringRef Name = Text.take_front(End), Rest = Text.drop_front(End);
-  SmallVector<AsmPlace, 3> Places;
-  SmallVector<StringRef, 3> Words;
-  if (!Rest.trim().empty())
-    Rest.split(Words, ',');
-  for (StringRef Word : Words) {
-    AsmPlace P;
-    if (!operand(Word.trim(), P))
-      return false;
-    Places.push_back(P);
-  }
-  return Machine.instruction(Name, Places);
-}
-bool Follower::run(SmallVectorImpl<Term> &Outputs) {
+bool Follower::run(AsmOutcome &Out) {
   if (!prepare())
     return false;
+  separateMemory();
   StringRef Text(cast<InlineAsm>(Call.getCalledOperand())->getAsmString());
-  SmallVector<StringRef, 8> Lines;
-  SmallVector<StringRef, 8> Parts;
-  Text.split(Lines, '\n');
-  for (StringRef Each : Lines)
-    Each.split('#').first.split(Parts, ';');
-  for (StringRef Each : Parts)
-    if (!line(Each))
-      return false;
-  return finish(Outputs);
+  return runAssembly(Text, Operands, Machine) && finish(Out);
 }
 
-bool Follower::finish(SmallVectorImpl<Term> &Outputs) {
+bool Follower::finish(AsmOutcome &Out) {
   auto *Many = dyn_cast<StructType>(Call.getType());
   for (auto &[Cell, Code] : Results) {
-    Type *Ty = Many ? Many->getElementType(unsigned(Outputs.size())) : Call.getType();
-    unsigned Bits = bitsOf(Ty, DL);
+    const unsigned Number = unsigned(Out.results.size());
+    unsigned Bits = bitsOf(Many ? Many->getElementType(Number) : Call.getType(), DL);
     std::optional<Term> Value;
     if (Cell)
       Value = Cell->term;
     else if (std::optional<Term> Bit = Machine.condition(Code))
       Value = T.zext(*Bit, Bits);
-    if (!Value || Value->bits != Bits)
+    if (!Value || Value->bits > Bits)
       return false;
-    Outputs.push_back(*Value);
+    if (unsigned Known = Value->bits; Known < Bits) // above it is what was there
+      Value = T.concat(T.extract(Actual(Number, Bits), Known, Bits - Known), *Value);
+    Out.results.push_back(*Value);
   }
+  sort(Memories, [](auto &X, auto &Y) { return X.cell->written < Y.cell->written; });
+  for (const Memory &Each : Memories)
+    if (Each.cell->written)
+      Out.stores.push_back({Each.argument, *Each.cell->term});
   return true;
 }
 
@@ -235,7 +237,7 @@ SmallVector<AsmMemory, 4> memoryOfAssembly(const CallBase &Call) {
       continue;
     if (C.isIndirect)
       if (Type *Ty = pointee(Call, Argument); Ty && Ty->isSized())
-        Out.push_back({Call.getArgOperand(Argument), Ty, C.Type == InlineAsm::isOutput});
+        Out.push_back({Call.getArgOperand(Argument), Ty, C.Type == InlineAsm::isOutput, Argument});
     ++Argument;
   }
   return Out;
@@ -272,9 +274,9 @@ SmallVector<int, 4> tiedInputs(const CallBase &Call) {
   return Out;
 }
 
-bool followAssembly(const CallBase &Call, const Terms &T, AsmInput Input,
-                    SmallVectorImpl<Term> &Outputs) {
-  return Follower(Call, T, Input).run(Outputs);
+bool followAssembly(const CallBase &Call, const Terms &T, AsmInput Input, AsmResult Result,
+                    AsmOutcome &Outcome) {
+  return Follower(Call, T, Input, Result).run(Outcome);
 }
 
 bool isModelledAssembly(const CallBase &Call) {
@@ -282,9 +284,10 @@ bool isModelledAssembly(const CallBase &Call) {
     return false; // assembly that jumps or throws
   if (isEmptyAssembly(Call))
     return true;
-  SmallVector<Term, 4> Outputs;
+  AsmOutcome Outcome;
   auto Input = [](unsigned, bool, unsigned Bits) { return Term{nullptr, nullptr, Bits}; };
-  return followAssembly(Call, Terms(), Input, Outputs);
+  auto Result = [](unsigned, unsigned Bits) { return Term{nullptr, nullptr, Bits}; };
+  return followAssembly(Call, Terms(), Input, Result, Outcome);
 }
 
 } // namespace symfleet

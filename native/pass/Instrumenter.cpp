@@ -231,7 +231,10 @@ void Instrumenter::visit(Instruction &I) {
 }
 
 void Instrumenter::noteLost(Instruction &I) {
-  if (!anyTracked(I))
+  auto *Assembly = dyn_cast<CallBase>(&I);
+  bool Reads = Assembly && Assembly->isInlineAsm() &&
+               any_of(memoryOfAssembly(*Assembly), [](const AsmMemory &M) { return !M.written; });
+  if (!anyTracked(I) && !Reads)
     return;
   add(Kind::Lost, I);
   std::string What = I.getOpcodeName();
@@ -267,16 +270,19 @@ void Instrumenter::noteTailCall(CallBase &Call) {
   unchecked(B.CreateStore(B.CreatePtrToInt(Call.getCalledOperand(), RT.Int64), To));
 }
 
-// What it writes is seen behind it: it may be any memory.
+// What it writes is seen behind it: it may be any memory, unless it is followed.
 void Instrumenter::visitAssembly(CallBase &Call) {
   bool Modelled = effectOf(Call, DL) != Effect::Unmodelled;
   if (!Modelled)
     noteLost(Call);
   flush(Call);
-  if (Modelled && isTracked(&Call))
+  bool Writes = !isEmptyAssembly(Call) && isa<CallInst>(Call) &&
+                any_of(memoryOfAssembly(Call), [](const AsmMemory &M) { return M.written; });
+  if (Modelled && Writes)
+    Emitter.holdMemory(Call);
+  if (Modelled && (Writes || isTracked(&Call)))
     add(Kind::Operation, Call);
-  bool Writes = any_of(memoryOfAssembly(Call), [](const AsmMemory &M) { return M.written; });
-  if (Writes && isa<CallInst>(Call) && !isEmptyAssembly(Call))
+  else if (Writes)
     add(Kind::AsmWrites, Call);
 }
 

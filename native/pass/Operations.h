@@ -10,6 +10,7 @@
 #include "Runtime.h"
 #include "Terms.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/IntrinsicInst.h"
 
@@ -59,6 +60,9 @@ public:
   // What becomes of an instruction that is not understood.
   void lose(llvm::IRBuilder<> &B, llvm::Instruction &I);
 
+  // Reads what modelled assembly will overwrite; right before it.
+  void holdMemory(llvm::CallBase &Assembly);
+
   llvm::Constant *nextSite();
 
 private:
@@ -98,6 +102,7 @@ private:
   Value *lengthLabel(Builder &B, Value *Length);
   LabelList vectorIntrinsic(Builder &B, llvm::IntrinsicInst &I);
   LabelList assembly(Builder &B, llvm::CallBase &Call);
+  Value *loadedFrom(Builder &B, Value *Pointer, unsigned Bits);
   llvm::SmallVector<Term, 16> termsOf(Builder &B, Value *V);
   LabelList aggregate(Builder &B, llvm::Instruction &I);
   void store(Builder &B, Value *Pointer, Value *Stored);
@@ -116,6 +121,8 @@ private:
   const llvm::DataLayout &DL;
   LabelOf Label;
   uint64_t Ordinal = 0;
+  // By assembly and argument.
+  llvm::DenseMap<std::pair<const llvm::CallBase *, unsigned>, Value *> HeldBefore;
   llvm::AllocaInst *WideRecord = nullptr; // struct sf_wide
 };
 

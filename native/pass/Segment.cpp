@@ -100,7 +100,7 @@ void Instrumenter::addPageTests(Builder &B, SmallVectorImpl<Value *> &Tests) {
       for (unsigned K = 0; K < Call->arg_size(); ++K)
         if (Call->isByValArgument(K))
           Add(Call->getArgOperand(K), byvalSize(DL, Call->getParamByValType(K)), Align(1));
-    if (S.kind == Kind::AsmWrites || (S.kind == Kind::Operation && isAssembly(I)))
+    if (I && isAssembly(I)) // what it reads, writes or loses
       for (const AsmMemory &M : memoryOfAssembly(*cast<CallBase>(I)))
         Add(M.pointer, DL.getTypeStoreSize(M.type), Align(1));
     if (S.kind != Kind::Operation)

@@ -54,9 +54,38 @@ Value *Terms::binaryValue(unsigned Op, const Term &X, const Term &Y) const {
     Value *Product = B->CreateMul(B->CreateZExt(X.value, Wide), B->CreateZExt(Y.value, Wide));
     return B->CreateTrunc(B->CreateLShr(Product, X.bits), RT->Int64);
   }
+  case SF_OP_SDIV:
+  case SF_OP_SREM:
+    return quotientValue(Op, X, Y);
   default:
     return shiftValue(Op, X, Y.value);
   }
+}
+
+// Behind the division itself, which has trapped where this would.
+Value *Terms::quotientValue(unsigned Op, const Term &X, const Term &Y) const {
+  Value *SX = isSigned(X.value, X.bits), *SY = isSigned(Y.value, Y.bits);
+  return masked(Op == SF_OP_SDIV ? B->CreateSDiv(SX, SY) : B->CreateSRem(SX, SY), X.bits);
+}
+
+Term Terms::divide(unsigned Op, const Term &High, const Term &Low, const Term &By) const {
+  if (!B)
+    return {nullptr, nullptr, By.bits};
+  Value *L = RT->NoLabel;
+  if (High.label != RT->NoLabel || Low.label != RT->NoLabel || By.label != RT->NoLabel)
+    L = RT->call(*B, "divide", RT->Int32,
+                 {packed(Op | By.bits << 8), High.label, Low.label, By.label, High.value, Low.value,
+                  By.value});
+  llvm::Type *Wide = B->getInt128Ty();
+  Value *Whole = B->CreateOr(B->CreateShl(B->CreateZExt(High.value, Wide), By.bits),
+                             B->CreateZExt(Low.value, Wide));
+  Value *Divisor = B->CreateZExt(By.value, Wide);
+  if (By.bits < 64) { // in one word
+    Whole = B->CreateTrunc(Whole, RT->Int64);
+    Divisor = By.value;
+  }
+  Value *V = Op == SF_OP_UDIVW ? B->CreateUDiv(Whole, Divisor) : B->CreateURem(Whole, Divisor);
+  return {L, masked(B->CreateZExtOrTrunc(V, RT->Int64), By.bits), By.bits};
 }
 
 Term Terms::binary(unsigned Op, const Term &X, const Term &Y) const {
@@ -70,6 +99,22 @@ Term Terms::binary(unsigned Op, const Term &X, const Term &Y) const {
 }
 
 Term Terms::binaryXor(const Term &X, const Term &Y) const { return binary(SF_OP_XOR, X, Y); }
+
+// Whether the exact result is another number than its lowest bits.
+Value *Terms::overflowValue(unsigned Op, const Term &X, const Term &Y) const {
+  llvm::Type *Wide = B->getInt128Ty();
+  if (Op == SF_OP_UMULO) {
+    Value *Product = B->CreateMul(B->CreateZExt(X.value, Wide), B->CreateZExt(Y.value, Wide));
+    return B->CreateICmpNE(B->CreateLShr(Product, X.bits), ConstantInt::get(Wide, 0));
+  }
+  Value *SX = B->CreateSExt(isSigned(X.value, X.bits), Wide);
+  Value *SY = B->CreateSExt(isSigned(Y.value, Y.bits), Wide);
+  Value *Exact = Op == SF_OP_SADDO   ? B->CreateAdd(SX, SY)
+                 : Op == SF_OP_SSUBO ? B->CreateSub(SX, SY)
+                                     : B->CreateMul(SX, SY);
+  Value *Low = isSigned(B->CreateTrunc(Exact, RT->Int64), X.bits);
+  return B->CreateICmpNE(B->CreateSExt(Low, Wide), Exact);
+}
 
 Value *Terms::compareValue(unsigned Op, const Term &X, const Term &Y) const {
   Value *SX = isSigned(X.value, X.bits), *SY = isSigned(Y.value, Y.bits);
@@ -87,8 +132,10 @@ Value *Terms::compareValue(unsigned Op, const Term &X, const Term &Y) const {
     return B->CreateICmpSLT(SX, SY);
   case SF_OP_SLE:
     return B->CreateICmpSLE(SX, SY);
-  default: // SF_OP_UADDO
+  case SF_OP_UADDO:
     return B->CreateICmpULT(masked(B->CreateAdd(X.value, Y.value), X.bits), X.value);
+  default:
+    return overflowValue(Op, X, Y);
   }
 }
 

@@ -29,6 +29,8 @@ public:
   Term binary(unsigned Op, const Term &X, const Term &Y) const;
   // A comparison or an overflow flag.
   Term compare(unsigned Op, const Term &X, const Term &Y) const;
+  // The low bits of (High above Low) / By, or the remainder: SF_OP_UDIVW, SF_OP_UREMW.
+  Term divide(unsigned Op, const Term &High, const Term &Low, const Term &By) const;
   Term unary(unsigned Op, const Term &X) const;
   Term zext(const Term &X, unsigned Bits) const;
   Term sext(const Term &X, unsigned Bits) const;
@@ -46,6 +48,8 @@ private:
   llvm::Value *masked(llvm::Value *V, unsigned Bits) const;
   llvm::Value *isSigned(llvm::Value *V, unsigned Bits) const;
   llvm::Value *binaryValue(unsigned Op, const Term &X, const Term &Y) const;
+  llvm::Value *quotientValue(unsigned Op, const Term &X, const Term &Y) const;
+  llvm::Value *overflowValue(unsigned Op, const Term &X, const Term &Y) const;
   llvm::Value *shiftValue(unsigned Op, const Term &X, llvm::Value *Amount) const;
   llvm::Value *compareValue(unsigned Op, const Term &X, const Term &Y) const;
   llvm::Value *unaryValue(unsigned Op, const Term &X) const;

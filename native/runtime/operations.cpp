@@ -53,6 +53,18 @@ SF_API Label __sf_binary(uint32_t Packed, Label LA, Label LB, uint64_t A, uint64
   return Lock ? binary(opOf(Packed), widthOf(Packed), operand(LA, A), operand(LB, B)).label : 0;
 }
 
+// (High above Low) divided by By, each of Packed's width: SF_OP_UDIVW or SF_OP_UREMW.
+SF_API Label __sf_divide(uint32_t Packed, Label LH, Label LL, Label LB, uint64_t High, uint64_t Low,
+                         uint64_t By) {
+  if (!(LH | LL | LB))
+    return 0;
+  TableLock Lock;
+  if (!Lock)
+    return 0;
+  Operand Upper = operand(LH, High), Lower = operand(LL, Low);
+  return divideDouble(opOf(Packed), widthOf(Packed), Upper, Lower, operand(LB, By)).label;
+}
+
 SF_API Label __sf_compare(uint32_t Packed, Label LA, Label LB, uint64_t A, uint64_t B) {
   if (!(LA | LB))
     return 0;
@@ -292,6 +304,9 @@ SF_API void __sf_fill(uint64_t To, uint64_t Value, uint64_t Size, Label L, Label
     storeLabel(To + I, 1, L);
 }
 
+// Of what unmodelled assembly reads at one place; a bound on the facts.
+static constexpr uint64_t LostBytesMax = 4096;
+
 // An operand that something made concrete which is not modelled.
 SF_API void __sf_fact(Label L, uint64_t Value, uint64_t Site) {
   if (!L)
@@ -323,6 +338,24 @@ void sf::noteLoss(const char *Where) {
 }
 
 SF_API void __sf_unmodelled(Label L, const char *Where) { noteUnmodelled(L, Where); }
+
+// Memory that something reads which is not modelled: its bytes become facts.
+SF_API void __sf_unmodelled_memory(uint64_t Address, uint64_t Size, const char *Where,
+                                   uint64_t Site) {
+  TableLock Lock;
+  if (!Lock || isConcrete(Address, Size))
+    return;
+  bool Counted = false;
+  for (uint64_t At = Address; At < Address + Size && At < Address + LostBytesMax; ++At) {
+    Operand Byte = byteAt((const void *)At);
+    if (!Byte.label)
+      continue;
+    recordFact(Byte, {Site, 0});
+    if (!Counted)
+      noteUnmodelledLocked(Byte.label, Where);
+    Counted = true;
+  }
+}
 
 // ---- Calls
 
