@@ -173,12 +173,10 @@ bool AssemblyMachine::exchangeAdd(unsigned Width, Places P) {
 bool AssemblyMachine::compareExchange(unsigned Width, Places P) {
   AsmPlace A = registerPlace("a", Width);
   std::optional<Term> New = read(P[0], Width), Held = read(P[1], Width), Wanted = read(A, Width);
-  if (P[0].memory || !New || !Held || !Wanted)
-    return false;
+  if (P[0].memory || !New || !Held || !Wanted || A.cell == P[1].cell || A.cell->bits != Width)
+    return false; // of a wider a the rest changes only if they are different
   compared(*Wanted, *Held);
   Term Is = T.compare(SF_OP_EQ, *Wanted, *Held);
-  if (A.cell == P[1].cell)
-    return false;
   return write(A, *Held) && write(P[1], T.choose(Is, *New, *Held));
 }
 

@@ -68,6 +68,12 @@ AsmPlace AssemblyMachine::registerPlace(StringRef Family, unsigned Width) {
   return P;
 }
 
+// Whether the text may have written it by another name.
+bool AssemblyMachine::isOverwritten(const AsmCell &C) const {
+  return any_of(WrittenMemory,
+                [&](const AsmCell *Each) { return Each != &C && !C.apart.count(Each); });
+}
+
 std::optional<Term> AssemblyMachine::read(const AsmPlace &P, unsigned Width) {
   if (P.address)
     return std::nullopt;
@@ -75,8 +81,7 @@ std::optional<Term> AssemblyMachine::read(const AsmPlace &P, unsigned Width) {
     return T.constant(P.immediate, Width);
   if (!P.cell->term || P.cell->term->bits < P.low + Width)
     return std::nullopt;
-  auto Overlaps = [&](const AsmCell *C) { return C != P.cell && !P.cell->apart.count(C); };
-  if (P.memory && any_of(WrittenMemory, Overlaps))
+  if (P.memory && isOverwritten(*P.cell))
     return std::nullopt;
   return T.extract(*P.cell->term, P.low, Width);
 }
@@ -91,7 +96,8 @@ bool AssemblyMachine::write(const AsmPlace &P, const Term &V) {
       return false;
     Term Low = T.concat(V, T.extract(*C.term, 0, P.low));
     C.term = Held == Low.bits ? Low : T.concat(T.extract(*C.term, Low.bits, Held - Low.bits), Low);
-  } else if (P.memory && (V.bits > C.bits || (V.bits < C.bits && Held <= V.bits))) {
+  } else if (P.memory &&
+             (V.bits > C.bits || (V.bits < C.bits && (Held <= V.bits || isOverwritten(C))))) {
     return false;
   } else if (C.bits <= V.bits) {
     C.term = T.extract(V, 0, C.bits);

@@ -98,6 +98,7 @@ private:
   bool lowestBit(llvm::StringRef Base, unsigned Width, Places P);
 
   AsmPlace registerPlace(llvm::StringRef Family, unsigned Width);
+  bool isOverwritten(const AsmCell &C) const;
   std::optional<Term> read(const AsmPlace &P, unsigned Width);
   bool write(const AsmPlace &P, const Term &V);
 

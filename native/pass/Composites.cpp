@@ -1,5 +1,6 @@
 // Label operations of instructions that stand for several: x86's vector
 // intrinsics and inline assembly.
+#include "AssemblyStrings.h"
 #include "InlineAssembly.h"
 #include "Operations.h"
 #include "VectorIntrinsics.h"
@@ -26,6 +27,12 @@ LabelList OperationEmitter::vectorIntrinsic(Builder &B, IntrinsicInst &I) {
 
 LabelList OperationEmitter::assembly(Builder &B, CallBase &Call) {
   LabelList Out;
+  if (std::optional<AsmString> String = stringOfAssembly(Call)) {
+    copyOrFill(B, *String);
+    if (!Call.getType()->isVoidTy())
+      Out.append(leavesOf(Call.getType(), DL).size(), RT.NoLabel);
+    return Out;
+  }
   if (isEmptyAssembly(Call)) {
     SmallVector<int, 4> Tied = tiedInputs(Call);
     auto *Many = dyn_cast<StructType>(Call.getType());
@@ -46,15 +53,20 @@ LabelList OperationEmitter::assembly(Builder &B, CallBase &Call) {
       return {Label(B, V, 0), asInt64(B, V), Bits};
     Value *Before = HeldBefore.lookup({&Call, Argument});
     Value *Held = asInt64(B, Before ? Before : loadedFrom(B, V, Bits));
-    Value *L =
-        RT.call(B, "load", RT.Int32,
-                {B.CreatePtrToInt(V, RT.Int64), packed(Bits), Label(B, V, 0), Held, nextSite()});
+    // What is overwritten is no table any more.
+    Value *Where = Before ? RT.NoLabel : Label(B, V, 0);
+    Value *L = RT.call(B, "load", RT.Int32,
+                       {B.CreatePtrToInt(V, RT.Int64), packed(Bits), Where, Held, nextSite()});
     return {L, Held, Bits};
   };
   auto Result = [&](unsigned Number, unsigned Bits) -> Term {
     Value *V = Call.getType()->isStructTy() ? B.CreateExtractValue(&Call, Number) : &Call;
     return {RT.NoLabel, asInt64(B, V), Bits};
   };
+  SmallVector<AsmMemory, 4> Touched = memoryOfAssembly(Call);
+  if (any_of(Touched, [](const AsmMemory &M) { return M.written; }))
+    for (const AsmMemory &M : Touched)
+      concretise(B, M.pointer);
   AsmOutcome Outcome;
   followAssembly(Call, T, Input, Result, Outcome);
   for (const AsmStore &Each : Outcome.stores) {
@@ -67,6 +79,34 @@ LabelList OperationEmitter::assembly(Builder &B, CallBase &Call) {
   return Out;
 }
 
+// Stands before the instruction, as a copy by the intrinsic does.
+void OperationEmitter::copyOrFill(Builder &B, const AsmString &S) {
+  Value *To = asInt64(B, S.to), *Size = B.CreateMul(asInt64(B, S.count), number(S.unit));
+  concretise(B, S.to);
+  Value *Length = RT.NoLabel;
+  if (S.unit == 1)
+    Length = lengthLabel(B, S.count);
+  else
+    concretise(B, S.count);
+  if (S.value) {
+    Terms T(RT, B);
+    const unsigned Bits = S.value->getType()->getIntegerBitWidth();
+    Term Byte = T.extract({Label(B, S.value, 0), asInt64(B, S.value), Bits}, 0, 8);
+    RT.call(B, "fill", RT.Void, {To, Byte.value, Size, Byte.label, Length, nextSite()});
+    return;
+  }
+  concretise(B, S.from);
+  // Onto its own source it repeats what it has copied: nothing is known then.
+  Value *From = asInt64(B, S.from);
+  Value *Repeats =
+      B.CreateAnd(B.CreateICmpNE(To, From), B.CreateICmpULT(B.CreateSub(To, From), Size));
+  Value *Cleared = B.CreateSelect(Repeats, Size, number(0));
+  Value *Copied = B.CreateSelect(Repeats, number(0), Size);
+  RT.call(B, "clear", RT.Void, {To, Cleared});
+  RT.call(B, "copy", RT.Void,
+          {To, From, Copied, B.CreateSelect(Repeats, RT.NoLabel, Length), nextSite()});
+}
+
 Value *OperationEmitter::loadedFrom(Builder &B, Value *Pointer, unsigned Bits) {
   Type *Number = B.getIntNTy(Bits);
   Value *Typed = B.CreateBitCast(Pointer, PointerType::get(Number, 0));
@@ -77,10 +117,11 @@ Value *OperationEmitter::loadedFrom(Builder &B, Value *Pointer, unsigned Bits) {
 void OperationEmitter::holdMemory(CallBase &Call) {
   Builder B(&Call);
   B.SetCurrentDebugLocation(DebugLoc());
-  for (const AsmMemory &M : memoryOfAssembly(Call))
-    if (!M.written)
-      HeldBefore[{&Call, M.argument}] =
-          loadedFrom(B, M.pointer, unsigned(uint64_t(DL.getTypeSizeInBits(M.type))));
+  for (const AsmMemory &M : memoryOfAssembly(Call)) {
+    const unsigned Bits = bitsOfAssembly(M.type, DL);
+    if (!M.written && Bits)
+      HeldBefore[{&Call, M.argument}] = loadedFrom(B, M.pointer, Bits);
+  }
 }
 
 // What the engine does not understand keeps the operands it has seen.

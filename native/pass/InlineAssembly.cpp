@@ -1,4 +1,5 @@
 #include "InlineAssembly.h"
+#include "AssemblyStrings.h"
 #include "AssemblyText.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -23,6 +24,13 @@ static Type *pointee(const CallBase &Call, unsigned Argument) {
 #else
   return cast<PointerType>(Call.getArgOperand(Argument)->getType())->getPointerElementType();
 #endif
+}
+
+unsigned bitsOfAssembly(Type *Ty, const DataLayout &DL) {
+  if (!Ty->isIntegerTy() && !Ty->isPointerTy())
+    return 0;
+  unsigned Bits = unsigned(uint64_t(DL.getTypeSizeInBits(Ty)));
+  return Bits == 8 || Bits == 16 || Bits == 32 || Bits == 64 ? Bits : 0;
 }
 
 namespace {
@@ -68,13 +76,6 @@ private:
   unsigned Argument = 0, Result = 0;
 };
 
-unsigned bitsOf(Type *Ty, const DataLayout &DL) {
-  if (!Ty->isIntegerTy() && !Ty->isPointerTy())
-    return 0;
-  unsigned Bits = unsigned(uint64_t(DL.getTypeSizeInBits(Ty)));
-  return Bits == 8 || Bits == 16 || Bits == 32 || Bits == 64 ? Bits : 0;
-}
-
 std::string fixedRegister(const InlineAsm::ConstraintInfo &C) {
   if (C.Codes.size() != 1)
     return "";
@@ -93,7 +94,7 @@ bool hasCode(const InlineAsm::ConstraintInfo &C, StringRef Letters) {
 // Two constraints on one place ("+m" becomes two) share a cell.
 bool Follower::memoryConstraint(const InlineAsm::ConstraintInfo &C) {
   Type *Ty = pointee(Call, Argument);
-  const unsigned Bits = Ty ? bitsOf(Ty, DL) : 0;
+  const unsigned Bits = Ty ? bitsOfAssembly(Ty, DL) : 0;
   const bool Output = C.Type == InlineAsm::isOutput;
   if (!Bits && !Output) { // the text must not name it
     Operands.push_back({});
@@ -145,7 +146,7 @@ bool Follower::constraint(const InlineAsm::ConstraintInfo &C) {
   Type *Ty = !Output ? Call.getArgOperand(Argument)->getType()
              : Many  ? Many->getElementType(Result)
                      : Call.getType();
-  unsigned Bits = bitsOf(Ty, DL);
+  unsigned Bits = bitsOfAssembly(Ty, DL);
   if (!Bits)
     return false;
   Result += Output;
@@ -206,7 +207,7 @@ bool Follower::finish(AsmOutcome &Out) {
   auto *Many = dyn_cast<StructType>(Call.getType());
   for (auto &[Cell, Code] : Results) {
     const unsigned Number = unsigned(Out.results.size());
-    unsigned Bits = bitsOf(Many ? Many->getElementType(Number) : Call.getType(), DL);
+    unsigned Bits = bitsOfAssembly(Many ? Many->getElementType(Number) : Call.getType(), DL);
     std::optional<Term> Value;
     if (Cell)
       Value = Cell->term;
@@ -282,7 +283,7 @@ bool followAssembly(const CallBase &Call, const Terms &T, AsmInput Input, AsmRes
 bool isModelledAssembly(const CallBase &Call) {
   if (!isa<CallInst>(Call))
     return false; // assembly that jumps or throws
-  if (isEmptyAssembly(Call))
+  if (isEmptyAssembly(Call) || stringOfAssembly(Call))
     return true;
   AsmOutcome Outcome;
   auto Input = [](unsigned, bool, unsigned Bits) { return Term{nullptr, nullptr, Bits}; };

@@ -22,6 +22,9 @@ struct AsmMemory {
 };
 llvm::SmallVector<AsmMemory, 4> memoryOfAssembly(const llvm::CallBase &Call);
 
+// The width of what an operand can be to be followed; 0 if it cannot.
+unsigned bitsOfAssembly(llvm::Type *Ty, const llvm::DataLayout &DL);
+
 // An empty text: what goes in comes out.
 bool isEmptyAssembly(const llvm::CallBase &Call);
 

@@ -1,4 +1,5 @@
 #include "Instrumenter.h"
+#include "AssemblyStrings.h"
 #include "InlineAssembly.h"
 #include "OutsideCalls.h"
 
@@ -276,6 +277,11 @@ void Instrumenter::visitAssembly(CallBase &Call) {
   if (!Modelled)
     noteLost(Call);
   flush(Call);
+  if (stringOfAssembly(Call)) { // how long it is decides what was there before
+    add(Kind::Operation, Call);
+    flush(Call);
+    return;
+  }
   bool Writes = !isEmptyAssembly(Call) && isa<CallInst>(Call) &&
                 any_of(memoryOfAssembly(Call), [](const AsmMemory &M) { return M.written; });
   if (Modelled && Writes)

@@ -40,6 +40,8 @@ bool writesMemoryLabels(const llvm::Instruction &I);
 // How large a variable or global is; 0 if that is not known here.
 uint64_t sizeOfObject(const llvm::Value &Object, const llvm::DataLayout &DL);
 
+struct AsmString;
+
 // Emits label operations of one function.
 class OperationEmitter {
 public:
@@ -102,6 +104,7 @@ private:
   Value *lengthLabel(Builder &B, Value *Length);
   LabelList vectorIntrinsic(Builder &B, llvm::IntrinsicInst &I);
   LabelList assembly(Builder &B, llvm::CallBase &Call);
+  void copyOrFill(Builder &B, const AsmString &String);
   Value *loadedFrom(Builder &B, Value *Pointer, unsigned Bits);
   llvm::SmallVector<Term, 16> termsOf(Builder &B, Value *V);
   LabelList aggregate(Builder &B, llvm::Instruction &I);

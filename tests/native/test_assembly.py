@@ -75,6 +75,7 @@ def test_recordings_foretell_what_the_instructions_give(
     if kind in NOT_FOLLOWED:
         assert all(recording.unmodelled for recording in recordings)
         return
-    for (first, _), (second, data) in itertools.permutations(zip(recordings, inputs), 2):
+    runs = list(zip(recordings, inputs, strict=True))
+    for (first, _), (second, data) in itertools.permutations(runs, 2):
         told = [value for value, _ in numbers_told(first, data)]
         assert told == [value for _, value in numbers_told(second, data)]

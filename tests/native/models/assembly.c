@@ -242,6 +242,24 @@ KIND(pointed_at) {
   A("movq %1, %0" : "=m"(cells[2]) : "r"(*place));
   tell(cells[0]), tell(cells[1]), tell(cells[2]);
 }
+KIND(strings) {
+  u64 from[2] = {x, y}, to[3] = {y, 1, x};
+  u8 text[8] = "seventy";
+  void *at = to, *source = from;
+  unsigned long left = 9;
+  A("rep movsb" : "+D"(at), "+S"(source), "+c"(left) : : "memory");
+  tell(to[0]), tell(to[1]), tell(to[2]);
+  at = to + 1, left = 1;
+  A("cld; rep; stosq" : "+D"(at), "+c"(left) : "a"(0ull) : "memory");
+  tell(to[0]), tell(to[2]);
+  at = text + 2, left = 3;
+  A("cld\n\trep\n\tstosb" : "+D"(at), "+c"(left) : "a"((u8)x) : "memory");
+  memcpy(to + 1, text, sizeof text);
+  tell(to[1]);
+  at = to, source = from, left = 2;
+  A("rep movsq" : "+D"(at), "+S"(source), "+c"(left) : : "memory");
+  tell(to[0] + left), tell(to[1] + (at == to + 2));
+}
 /* Two names of one place: what is read last is what was written. */
 KIND(two_names) {
   u64 cell = x, out = 0;
@@ -353,6 +371,7 @@ static const struct {
     K(named_registers),
     K(memory),
     K(pointed_at),
+    K(strings),
     K(two_names),
     K(divide),
     K(divide_signed),
