@@ -7,9 +7,6 @@
 using namespace sf;
 
 extern "C" {
-extern const uint64_t
-    StringbufTable[] asm("_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE")
-        __attribute__((weak));
 // The class behind a std::cin that has a buffer of its own is not exported, but it
 // inherits this.
 int filebufUnderflow(void *) asm("_ZNSt13basic_filebufIcSt11char_traitsIcEE9underflowEv")
@@ -29,7 +26,6 @@ enum StreamFlags : int {
   SkipsSpace = 1 << 12
 };
 
-const uint64_t *tableOf(void *Buffer) { return field<const uint64_t *>(Buffer, 0) - 2; }
 uint64_t underflowOf(void *Buffer) { return tableOf(Buffer)[2 + 9]; }
 bool isFileBuffer(void *Buffer) { return underflowOf(Buffer) == (uint64_t)filebufUnderflow; }
 

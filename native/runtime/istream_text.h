@@ -18,6 +18,9 @@ extern "C" {
 extern const uint64_t
     SyncFilebufTable[] asm("_ZTVN9__gnu_cxx18stdio_sync_filebufIcSt11char_traitsIcEEE")
         __attribute__((weak));
+extern const uint64_t
+    StringbufTable[] asm("_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE")
+        __attribute__((weak));
 }
 
 namespace sf {
@@ -27,11 +30,12 @@ template <typename T> T &field(void *Object, uint64_t Offset) {
   return *(T *)((char *)Object + Offset);
 }
 
-// Parts of a std::istream.
+// Parts of a std::istream; all but the last are in a std::ostream, too.
 inline void *iosOf(void *Stream) { return (char *)Stream + (*(int64_t **)Stream)[-3]; }
 inline int &stateOf(void *Stream) { return field<int>(iosOf(Stream), 32); }
 inline bool failedOf(void *Stream) { return stateOf(Stream) & 5; } // badbit, failbit
 inline void *bufferOf(void *Stream) { return field<void *>(iosOf(Stream), 232); }
+inline const uint64_t *tableOf(void *Buffer) { return field<const uint64_t *>(Buffer, 0) - 2; }
 // How many bytes the last read that was not formatted has given.
 inline int64_t &lastCountOf(void *Stream) { return field<int64_t>(Stream, 8); }
 

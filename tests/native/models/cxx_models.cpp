@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <locale>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -253,6 +254,90 @@ template <typename... Error> void size(void (*called)(), world *w) {
   see(w, uint64_t(codes[0].value()));
 }
 
+// ---- What is written into a string
+
+struct Grouping : std::numpunct<char> {
+  char do_thousands_sep() const override { return '_'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+// A stream that writes into a string, with the settings that its record chooses.
+class Writer {
+public:
+  explicit Writer(world *w) : w(w) {
+    if (choose(w, 5, 2))
+      text << "before";
+    if (choose(w, 6, 8) == 0)
+      text.seekp(0);
+    if (choose(w, 7, 16) == 0)
+      text.setstate(std::ios::failbit);
+    static const std::ios::fmtflags bases[] = {std::ios::dec, std::ios::hex, std::ios::oct,
+                                               std::ios::fmtflags(0)};
+    static const std::ios::fmtflags sides[] = {std::ios::fmtflags(0), std::ios::left,
+                                               std::ios::right, std::ios::internal};
+    static const std::ios::fmtflags others[] = {
+        std::ios::fmtflags(0), std::ios::showpos, std::ios::showbase,
+        std::ios::showbase | std::ios::uppercase | std::ios::boolalpha};
+    text.flags(bases[choose(w, 8, 4)] | sides[choose(w, 9, 4)] | others[choose(w, 10, 4)]);
+    if (choose(w, 11, 2))
+      text.fill("0*"[choose(w, 12, 2)]);
+    text.width(choose(w, 13, 2) ? 0 : choose(w, 14, 140));
+    if (choose(w, 15, 8) == 0)
+      text.imbue(std::locale(std::locale::classic(), new Grouping));
+  }
+
+  std::ostream &stream() { return text; }
+  std::streambuf *buffer() { return text.rdbuf(); }
+
+  void seeAll() {
+    const std::string all = text.str();
+    see(w, all.size());
+    see_bytes(w, all.data(), all.size());
+    see(w, text.rdstate());
+    see(w, uint64_t(text.width()));
+    for (char c : all)
+      see(w, uint64_t(c));
+  }
+
+private:
+  world *w;
+  std::stringstream text;
+};
+
+template <typename T> T anyValue(const world *w) {
+  uint64_t value;
+  memcpy(&value, w->record + choose(w, 0, TEXT - 8), sizeof value);
+  if constexpr (std::is_same_v<T, bool>)
+    return value & 1;
+  else if constexpr (std::is_floating_point_v<T>)
+    return T(int64_t(value) >> choose(w, 1, 64)) / T(8);
+  else
+    return T(int64_t(value) >> choose(w, 1, 64));
+}
+
+template <typename T> void insert(void (*called)(), world *w) {
+  auto f = reinterpret_cast<std::ostream *(*)(std::ostream *, T)>(called);
+  Writer out(w);
+  const T value = anyValue<T>(w);
+  see(w, f(&out.stream(), value) == &out.stream());
+  see(w, value > T(0));
+  out.seeAll();
+}
+
+// From is a std::istream where the function is its member, else the stream that
+// is written to is.
+template <typename Stream> void copy(void (*called)(), world *w) {
+  auto f = reinterpret_cast<Stream *(*)(Stream *, std::streambuf *)>(called);
+  Writer out(w);
+  Reader(w).run([&](std::istream &in) {
+    if constexpr (std::is_same_v<Stream, std::istream>)
+      see(w, f(&in, out.buffer()) == &in);
+    else
+      see(w, f(&out.stream(), in.rdbuf()) == &out.stream());
+  });
+  out.seeAll();
+}
+
 // ---- Digits. The real ones are templates of the library's headers: those for an
 // integer that has no model.
 
@@ -318,6 +403,19 @@ template <typename T> void digits(void (*called)(), world *w) {
 #define SIZES(each)                                                                                \
   each(_ZNSt10filesystem9file_sizeERKNS_7__cxx114pathE)                                            \
       each(_ZNSt10filesystem9file_sizeERKNS_7__cxx114pathERSt10error_code, std::error_code)
+#define INSERTERS(each)                                                                            \
+  each(_ZNSolsEs, short) each(_ZNSolsEt, unsigned short) each(_ZNSolsEi, int)                      \
+      each(_ZNSolsEj, unsigned) each(_ZNSolsEl, long) each(_ZNSolsEm, unsigned long)               \
+          each(_ZNSolsEx, long long) each(_ZNSolsEy, unsigned long long)                           \
+              each(_ZNSo9_M_insertIlEERSoT_, long) each(_ZNSo9_M_insertImEERSoT_, unsigned long)   \
+                  each(_ZNSo9_M_insertIxEERSoT_, long long)                                        \
+                      each(_ZNSo9_M_insertIyEERSoT_, unsigned long long) each(_ZNSolsEb, bool)     \
+                          each(_ZNSolsEf, float) each(_ZNSolsEd, double)                           \
+                              each(_ZNSolsEe, long double) each(_ZNSo9_M_insertIdEERSoT_, double)  \
+                                  each(_ZNSo9_M_insertIeEERSoT_, long double)
+#define COPIES(each)                                                                               \
+  each(_ZNSolsEPSt15basic_streambufIcSt11char_traitsIcEE, std::ostream)                            \
+      each(_ZNSirsEPSt15basic_streambufIcSt11char_traitsIcEE, std::istream)
 #define LENGTHS(each)                                                                              \
   each(_ZNSt8__detail14__to_chars_lenIjEEjT_i, unsigned)                                           \
       each(_ZNSt8__detail14__to_chars_lenImEEjT_i, unsigned long)                                  \
@@ -333,36 +431,42 @@ NUMBERS(DECLARE)
 FLOATS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) std::istream *name(std::istream *, char *) __attribute__((weak));
-    CHARACTERS_TO(DECLARE)
+CHARACTERS_TO(DECLARE)
 #undef DECLARE
 #define DECLARE(name) int name(std::istream *) __attribute__((weak));
-        CHARACTERS(DECLARE)
+CHARACTERS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) std::istream *name(std::istream *, std::string *) __attribute__((weak));
-            WORDS(DECLARE)
+WORDS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) std::istream *name(std::istream *, std::string *, char) __attribute__((weak));
-                WORDS_UP_TO(DECLARE)
+WORDS_UP_TO(DECLARE)
 #undef DECLARE
 #define DECLARE(name, result)                                                                      \
   result name(std::istream *, char *, std::streamsize) __attribute__((weak));
-                    ARRAYS(DECLARE)
+ARRAYS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) std::streamsize name(const std::istream *) __attribute__((weak));
-                        COUNTS(DECLARE)
+COUNTS(DECLARE)
 #undef DECLARE
 #define DECLARE(name) Offset name(std::istream *) __attribute__((weak));
-                            POSITIONS(DECLARE)
+POSITIONS(DECLARE)
 #undef DECLARE
 #define DECLARE(name, ...)                                                                         \
   uintmax_t name(const std::filesystem::path *__VA_OPT__(, __VA_ARGS__ *)) __attribute__((weak));
-                                SIZES(DECLARE)
+SIZES(DECLARE)
+#undef DECLARE
+#define DECLARE(name, type) std::ostream *name(std::ostream *, type) __attribute__((weak));
+INSERTERS(DECLARE)
+#undef DECLARE
+#define DECLARE(name, type) type *name(type *, std::streambuf *) __attribute__((weak));
+COPIES(DECLARE)
 #undef DECLARE
 #define DECLARE(name, type) unsigned name(type, int);
-                                    LENGTHS(DECLARE)
+LENGTHS(DECLARE)
 #undef DECLARE
 #define DECLARE(name, type) void name(char *, unsigned, type);
-                                        DIGITS(DECLARE)
+DIGITS(DECLARE)
 #undef DECLARE
 }
 
@@ -408,11 +512,17 @@ const Entry entries[] = {
 #define LIST(name, ...) {#name, size<__VA_ARGS__>, Called(name), nullptr},
                                         SIZES(LIST)
 #undef LIST
+#define LIST(name, type) {#name, insert<type>, Called(name), nullptr},
+                                            INSERTERS(LIST)
+#undef LIST
+#define LIST(name, type) {#name, copy<type>, Called(name), nullptr},
+                                                COPIES(LIST)
+#undef LIST
 #define LIST(name, type) {#name, length<type>, Called(name), Called(realLength<type>)},
-                                            LENGTHS(LIST)
+                                                    LENGTHS(LIST)
 #undef LIST
 #define LIST(name, type) {#name, digits<type>, Called(name), Called(realDigits<type>)},
-                                                DIGITS(LIST)
+                                                        DIGITS(LIST)
 #undef LIST
 };
 
