@@ -32,7 +32,7 @@ void labelPart(const FloatVariable &To, const FloatText &Read, bool High, unsign
 }
 
 void floatRead(const ModelCall &Call, const StreamText &Before, bool Succeeded,
-                const FloatVariable &To) {
+               const FloatVariable &To) {
   KeepErrno Keep;
   uint8_t Room[Source::FileBytesMax];
   const unsigned Bytes = To.format == SF_SINGLE ? 4 : 8;
@@ -83,7 +83,7 @@ void floatRead(const ModelCall &Call, const StreamText &Before, bool Succeeded,
     const StreamText Before(Stream);                                                               \
     ModelCall Call((const void *)__sf_model_##name, 0);                                            \
     void *Result = real##name(Stream, To);                                                         \
-    floatRead(Call, Before, !failedOf(Stream), {To, format});                                     \
+    floatRead(Call, Before, !failedOf(Stream), {To, format});                                      \
     Before.finish();                                                                               \
     return Result;                                                                                 \
   }
