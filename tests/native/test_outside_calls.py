@@ -93,7 +93,9 @@ def program(
 def test_functions_without_labels_are_named_and_others_not(program: pathlib.Path) -> None:
     objects = read_objects(program)
     assert objects is not None
-    found = outside_functions(program, objects)
+    library = read_objects(program.parent / "libwithin.so")
+    assert library is not None
+    found = outside_functions([objects, library])
     assert [(one.name, one.way) for one in found] == [
         ("digest", "decides"),
         ("twice", "decides"),
@@ -102,6 +104,44 @@ def test_functions_without_labels_are_named_and_others_not(program: pathlib.Path
     ]
     assert [len(one.places) for one in found] == [2, 1, 1, 1]
     assert all("main.c:" in place for one in found for place in one.places)
+
+
+def test_shared_libraries_of_the_user_are_classed(program: pathlib.Path) -> None:
+    checks = {check.name: check for check in check_objects(program)}
+    assert [pathlib.Path(name).name for name in checks["libraries"].listed] == ["libwithin.so"]
+    assert "other libraries" not in checks
+    plain = ["-w", "-shared", "-fPIC", str(program.parent / "within.c")]
+    subprocess.run(["cc", *plain, "-o", str(program.parent / "libwithin.so")], check=True)
+    checks = {check.name: check for check in check_objects(program)}
+    assert "libraries" not in checks
+    (other,) = checks["other libraries"].listed
+    assert pathlib.Path(other).name == "libwithin.so"
+    assert "within" in checks["outside calls"].detail
+
+
+def test_what_a_library_loses_is_told_with_the_program(program: pathlib.Path) -> None:
+    folder = program.parent
+    (folder / "within.c").write_text(
+        "unsigned digest(const void *, unsigned long);\n"
+        "unsigned within(const char *p, unsigned x) {\n"
+        '  unsigned y; asm("crc32b %b1, %0" : "=r"(y) : "q"(*p), "0"(x));\n'
+        "  return y == 7 ? digest(p, 16) : y; }\n"
+    )
+    words = ["-w", "-g", "-shared", "-fPIC", str(folder / "within.c")]
+    done = symfleet_cc([*words, "-o", str(folder / "libwithin.so")])
+    assert done.returncode == 0, done.stderr
+    checks = {check.name: check for check in check_objects(program)}
+    assert "within.c:3" in checks["concrete"].detail
+    assert "within.c:4" in checks["outside calls"].detail
+
+
+def test_a_stripped_program_is_said_to_be_one(program: pathlib.Path) -> None:
+    def others() -> list[str]:
+        return [each.detail for each in check_objects(program) if each.name == "other objects"]
+
+    assert others() == ["not instrumented: out.c"]
+    subprocess.run(["strip", program], check=True)
+    assert others() == ["not known: the program's symbols have been stripped"]
 
 
 def test_of_a_stripped_program_nothing_is_said_that_may_be_wrong(program: pathlib.Path) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from symfleet.doctor.check import Check, first_of, ok, warning
 from symfleet.doctor.demangling import demangled
+from symfleet.doctor.libraries import is_of_the_system, shared_libraries
 from symfleet.doctor.objects import Objects, read_objects
 from symfleet.doctor.outside import Outside, outside_functions
 
@@ -32,7 +33,16 @@ def check_objects(program: Path) -> Iterator[Check]:
             "build them with `symfleet cc` too; what they compute from the input is concrete",
             objects.others,
         )
-    lost = [demangled(place) for module in objects.instrumented for place in module.lost]
+    if not objects.has_symbols:
+        yield warning(
+            "other objects",
+            "not known: the program's symbols have been stripped",
+            "ask before they are",
+        )
+    libraries = _libraries(program, objects)
+    yield from _check_libraries(libraries)
+    parts = [objects, *(part for part in libraries.values() if part.instrumented)]
+    lost = [demangled(at) for part in parts for one in part.instrumented for at in one.lost]
     if lost:
         yield warning(
             "concrete",
@@ -40,12 +50,34 @@ def check_objects(program: Path) -> Iterator[Check]:
             "`symfleet-exec` tells how often an input meets them",
             lost,
         )
-    yield from _check_calls(program, objects)
+    yield from _check_calls(parts)
 
 
-def _check_calls(program: Path, objects: Objects) -> Iterator[Check]:
+def _libraries(program: Path, objects: Objects) -> dict[Path, Objects]:
+    """Return the shared libraries that are the user's, or instrumented, and what is in them."""
+    if not objects.interpreter:
+        return {}
+    found = {}
+    for library in shared_libraries(program, objects.interpreter):
+        part = read_objects(library) or Objects((), (), has_symbols=False)
+        if part.instrumented or not is_of_the_system(library):
+            found[library] = part
+    return found
+
+
+def _check_libraries(libraries: dict[Path, Objects]) -> Iterator[Check]:
+    """Yield which of a program's own shared libraries are instrumented."""
+    instrumented = [str(library) for library, part in libraries.items() if part.instrumented]
+    others = [str(library) for library, part in libraries.items() if not part.instrumented]
+    if instrumented:
+        yield ok("libraries", f"instrumented: {first_of(instrumented)}", instrumented)
+    if others:
+        yield warning("other libraries", f"not instrumented: {first_of(others)}", YOURS, others)
+
+
+def _check_calls(parts: list[Objects]) -> Iterator[Check]:
     """Yield which functions make values concrete, the likeliest to matter first."""
-    outside = outside_functions(program, objects)
+    outside = outside_functions(parts)
     if not outside:
         return
     calls = [_calls(one) for one in outside]

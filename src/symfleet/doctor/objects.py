@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ _IS_FILE: Final = 4
 _RUNTIME: Final = (b"_ZN2sf", b"_ZNK2sf", b"__sf_model_")
 """How names of our own runtime begin."""
 _STARTUP: Final = ("crtstuff.c", "crt1.o", "crti.o", "crtn.o", "Scrt1.o", "abi-note.c", "init.c")
+_SANITIZERS: Final = re.compile(r"(sanitizer|asan|lsan|ubsan|interception)_.*\.(cpp|S)\.o")
+"""Objects of clang's own libraries; those of a program are named by their source, without `.o`."""
 _SYMBOLS_MAX: Final = 1 << 22
 
 
@@ -97,12 +100,6 @@ def read_objects(path: Path) -> Objects | None:
             return None
         finally:
             view.release()
-
-
-def marked_functions(library: Path) -> frozenset[str]:
-    """Return the instrumented functions of a shared library; none if it is not instrumented."""
-    objects = read_objects(library)
-    return objects.marked if objects is not None else frozenset()
 
 
 def _objects(file: memoryview) -> Objects | None:
@@ -192,7 +189,8 @@ def _imported_and_marked(sections: list[_Section]) -> tuple[frozenset[str], froz
 
 
 def _sources(symbols: memoryview, strings: memoryview) -> list[str]:
-    """Return the sources of the objects in a symbol table, without our runtime and start-up code.
+    """Return the sources of the objects in a symbol table, without our runtime, start-up code and
+    the sanitizers.
 
     An object's local symbols stand behind the name of its source."""
     text = bytes(strings)
@@ -208,4 +206,8 @@ def _sources(symbols: memoryview, strings: memoryview) -> list[str]:
             found[source] = False
         if info >> 4 != 0:
             source = ""  # global ones stand behind all files
-    return [name for name, kept in found.items() if kept and name and name not in _STARTUP]
+    return [
+        name
+        for name, kept in found.items()
+        if kept and name and name not in _STARTUP and not _SANITIZERS.fullmatch(name)
+    ]
