@@ -56,6 +56,15 @@ def test_predictions_hold_without_instrumentation(
     assert sum(count(verdict, Finding.CONFIRMED) for verdict in verdicts) > len(seeds)
 
 
+@pytest.mark.parametrize(("seed", "level"), [(366, "O3"), (450, "O1"), (680, "O1"), (680, "O2")])
+def test_a_run_that_follows_nothing_but_addresses_is_judged_by_its_output(
+    seed: int, level: str, trial: Trial, tmp_path: pathlib.Path
+) -> None:
+    verdict = trial.judge(seed, level, tmp_path)
+    assert not verdict.differences
+    assert verdict.runs > INPUTS
+
+
 def test_a_program_that_does_something_else_is_seen(
     trial: Trial, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
