@@ -79,6 +79,17 @@ def test_a_child_has_to_depart_at_its_site(child: list[Entry], finding: Finding)
     assert judge(RECORDED, PARENT, log_of(*child), 200, 1) is finding
 
 
+def test_a_branch_that_was_taken_out_of_its_loop_is_not_observed() -> None:
+    turn = [*decision(2, 0), *decision(3, 1)]
+    recorded = log_of(*decision(1, 1, (BRANCH, 0, 300)), *turn, *decision(1, 0))
+    parent = log_of(*decision(1, 1), *turn, *decision(1, 0))
+    child = log_of(*decision(1, 1), *decision(2, 0), *decision(3, 0), *decision(1, 0))
+    assert judge(recorded, parent, child, 300, 1) is Finding.UNOBSERVED
+    behind = log_of(*decision(1, 1), *turn, *decision(1, 1))
+    assert judge(recorded, parent, behind, 300, 1) is Finding.MISSED
+    assert judge(recorded, parent, parent, 300, 1) is Finding.MISSED
+
+
 def test_a_prediction_in_the_direction_that_the_parent_took_is_no_prediction() -> None:
     child = log_of(*decision(1, 1), *decision(2, 1))
     assert judge(RECORDED, PARENT, child, 200, 0) is Finding.UNOBSERVED

@@ -116,6 +116,21 @@ def judge(recorded: Log, parent: Log, child: Log, site: int, direction: int) -> 
     if site in recorded.elsewhere or not any(one in wanted for one in recorded.sites):
         return Finding.UNOBSERVED
     at = departure(parent, child)
-    if at is not None and at < len(recorded.sites) and recorded.sites[at] in wanted:
+    if at is None or at >= len(recorded.sites):
+        return Finding.MISSED
+    if recorded.sites[at] in wanted:
         return Finding.CONFIRMED
-    return Finding.MISSED
+    return Finding.UNOBSERVED if _is_unswitched(recorded, at, wanted) else Finding.MISSED
+
+
+def _is_unswitched(recorded: Log, at: int, wanted: Sequence[Site]) -> bool:
+    """Tell whether the branch of a decision in a loop stands before that of the loop.
+
+    The optimiser has taken it out of the loop, and the loop's own decision had no branch that was
+    followed: what stands in its place is not its own.
+    """
+    loop = at
+    while loop > 0 and recorded.sites[loop] is None:
+        loop -= 1
+    turns = [name for name, _ in recorded.decisions]
+    return loop < at and recorded.sites[loop] in wanted and turns[loop] in turns[at + 1 :]
