@@ -99,6 +99,15 @@ void useCxxModels(Module &M) {
   }
 }
 
+// clang forgets that they do with -fno-builtin. Then a value that waits in the frame
+// may be gone when they return again, and ours are many.
+void markThoseThatReturnTwice(Module &M) {
+  for (const char *Name :
+       {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "savectx", "vfork", "getcontext"})
+    if (Function *F = M.getFunction(Name); F && F->isDeclaration())
+      F->addFnAttr(Attribute::ReturnsTwice);
+}
+
 // What a function may do to memory is no longer what it said: it passes labels.
 template <typename AttributesOf> void forgetMemoryEffects(AttributesOf &A) {
   AttributeMask Mask;
@@ -273,6 +282,7 @@ class KeepLibraryBodies : public PassInfoMixin<KeepLibraryBodies> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     useCxxModels(M);
+    markThoseThatReturnTwice(M);
     for (Function &F : M) {
       StringRef Name = F.getName();
       if (F.hasAvailableExternallyLinkage() && !F.isDeclaration() &&

@@ -19,7 +19,9 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <strings.h>
@@ -33,6 +35,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <threads.h>
 #include <time.h>
 #include <wchar.h>
 #include <wctype.h>
@@ -1239,6 +1242,101 @@ static void long_options(int (*f)(int, char *const *, const char *, const struct
 }
 CASE(getopt_long) { long_options(f, w); }
 CASE(getopt_long_only) { long_options(f, w); }
+
+/* ---- Threads and jumps: what goes by value */
+static void *number_of(struct world *w) {
+  uintptr_t value;
+  memcpy(&value, w->text, sizeof value);
+  return (void *)(value >> choose(w, 3, 64));
+}
+static void *threefold(void *value) { return (void *)((uintptr_t)value * 3); }
+static int halved(void *value) { return (int)((uintptr_t)value / 2); }
+CASE(pthread_create) {
+  pthread_t thread;
+  void *result = NULL;
+  see(w, (uint64_t)f(&thread, NULL, threefold, number_of(w)));
+  pthread_join(thread, &result);
+  see(w, (uintptr_t)result);
+}
+CASE(pthread_join) {
+  pthread_t thread;
+  void *result = NULL;
+  pthread_create(&thread, NULL, threefold, number_of(w));
+  see(w, (uint64_t)f(thread, choose(w, 4, 4) ? &result : NULL));
+  see(w, (uintptr_t)result);
+}
+struct leaving {
+  __typeof__(&pthread_exit) leave;
+  void *value;
+};
+static void *leave(void *how) {
+  const struct leaving *l = how;
+  l->leave(l->value);
+}
+CASE(pthread_exit) {
+  struct leaving how = {f, number_of(w)};
+  pthread_t thread;
+  void *result = NULL;
+  pthread_create(&thread, NULL, leave, &how);
+  pthread_join(thread, &result);
+  see(w, (uintptr_t)result);
+}
+CASE(pthread_setspecific) {
+  pthread_key_t key;
+  pthread_key_create(&key, NULL);
+  see(w, (uint64_t)f(key, number_of(w)));
+  see(w, (uintptr_t)pthread_getspecific(key));
+  pthread_key_delete(key);
+  see(w, (uint64_t)f(key, number_of(w)));
+}
+CASE(pthread_getspecific) {
+  pthread_key_t key;
+  pthread_key_create(&key, NULL);
+  see(w, (uintptr_t)f(key));
+  pthread_setspecific(key, number_of(w));
+  see(w, (uintptr_t)f(key));
+  pthread_key_delete(key);
+}
+CASE(thrd_create) {
+  thrd_t thread;
+  int result = 0;
+  see(w, (uint64_t)f(&thread, halved, number_of(w)));
+  thrd_join(thread, &result);
+  see(w, (uint64_t)result);
+}
+CASE(thrd_join) {
+  thrd_t thread;
+  int result = 0;
+  thrd_create(&thread, halved, number_of(w));
+  see(w, (uint64_t)f(thread, choose(w, 4, 4) ? &result : NULL));
+  see(w, (uint64_t)result);
+}
+CASE(tss_set) {
+  tss_t key;
+  tss_create(&key, NULL);
+  see(w, (uint64_t)f(key, number_of(w)));
+  see(w, (uintptr_t)tss_get(key));
+  tss_delete(key);
+}
+CASE(tss_get) {
+  tss_t key;
+  tss_create(&key, NULL);
+  see(w, (uintptr_t)f(key));
+  tss_set(key, number_of(w));
+  see(w, (uintptr_t)f(key));
+  tss_delete(key);
+}
+#define JUMP(name, begin)                                                                          \
+  CASE(name) {                                                                                     \
+    const int how = begin;                                                                         \
+    if (how == 0)                                                                                  \
+      f(before, choose(w, 4, 4) ? (int)(uintptr_t)number_of(w) : 0);                                \
+    see(w, (uint64_t)how);                                                                         \
+  }
+static sigjmp_buf before;
+JUMP(longjmp, setjmp(before))
+JUMP(_longjmp, _setjmp(before))
+JUMP(siglongjmp, sigsetjmp(before, 1))
 
 typedef void call(void (*)(void), struct world *);
 static const struct {
