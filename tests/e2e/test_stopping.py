@@ -33,7 +33,10 @@ def campaign(tmp_path: Path) -> Iterator[ProgramCampaign]:
 
 def started(campaign: ProgramCampaign, **how: float) -> Job:
     job = campaign.job(**how)  # type: ignore[arg-type]
+    epochs = campaign.epochs()
     job.start()
+    # Ranks of a launcher that was killed decide a little longer: that is not this job yet.
+    until("its epoch begins", lambda: campaign.epochs() > epochs or not job.is_running, 30)
     campaign.wait_for_decision(job)
     return job
 
