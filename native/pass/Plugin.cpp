@@ -278,17 +278,22 @@ private:
 // Members of std::string and the like that clang knows, but expects in
 // libstdc++: their bodies stay here, so that they are instrumented. Only C++
 // library names: a copy of a C function would take the library's place.
-class KeepLibraryBodies : public PassInfoMixin<KeepLibraryBodies> {
+void keepLibraryBodies(Module &M) {
+  for (Function &F : M) {
+    StringRef Name = F.getName();
+    if (F.hasAvailableExternallyLinkage() && !F.isDeclaration() &&
+        (Name.consume_front("_ZNS") || Name.consume_front("_ZNKS")))
+      F.setLinkage(GlobalValue::LinkOnceODRLinkage);
+  }
+}
+
+// What has to be known before anything is optimised.
+class Preparation : public PassInfoMixin<Preparation> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     useCxxModels(M);
     markThoseThatReturnTwice(M);
-    for (Function &F : M) {
-      StringRef Name = F.getName();
-      if (F.hasAvailableExternallyLinkage() && !F.isDeclaration() &&
-          (Name.consume_front("_ZNS") || Name.consume_front("_ZNKS")))
-        F.setLinkage(GlobalValue::LinkOnceODRLinkage);
-    }
+    keepLibraryBodies(M);
     return PreservedAnalyses::none();
   }
 
@@ -303,7 +308,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK __attribute__((visibility("default"))) PassPlugin
 llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "symfleet", "1", [](PassBuilder &PB) {
             PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel) {
-              MPM.addPass(symfleet::KeepLibraryBodies());
+              MPM.addPass(symfleet::Preparation());
             });
             PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel Level) {
               if (Level == OptimizationLevel::O0)

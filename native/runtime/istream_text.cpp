@@ -18,14 +18,6 @@ void setState(void *Ios,
 
 namespace {
 
-enum StreamState : int { EndOfFile = 1 << 1 };
-enum StreamFlags : int {
-  Decimal = 1 << 1,
-  Hexadecimal = 1 << 3,
-  Octal = 1 << 6,
-  SkipsSpace = 1 << 12
-};
-
 uint64_t underflowOf(void *Buffer) { return tableOf(Buffer)[2 + 9]; }
 bool isFileBuffer(void *Buffer) { return underflowOf(Buffer) == (uint64_t)filebufUnderflow; }
 

@@ -13,6 +13,21 @@
 #define SF_STREAM_REAL(type, name, parameters)                                                     \
   extern "C" __attribute__((weak)) type real##name parameters asm(#name);
 
+// The model of a member that takes one thing from a stream and stores it. Taken: what
+// that means, said of Call, Stream, Before and To.
+#define SF_STREAM_TAKES(name, type, taken)                                                         \
+  SF_STREAM_REAL(void *, name, (void *, type *))                                                   \
+  SF_MODEL_API void *__sf_model_##name(void *Stream, type *To) {                                   \
+    if (!G.recording)                                                                              \
+      return real##name(Stream, To);                                                               \
+    const StreamText Before(Stream);                                                               \
+    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
+    void *Result = real##name(Stream, To);                                                         \
+    taken;                                                                                         \
+    Before.finish();                                                                               \
+    return Result;                                                                                 \
+  }
+
 extern "C" {
 // The table of the class behind a std::cin that shares the buffer of stdin.
 extern const uint64_t
@@ -30,10 +45,25 @@ template <typename T> T &field(void *Object, uint64_t Offset) {
   return *(T *)((char *)Object + Offset);
 }
 
+// Bits of std::ios::iostate and std::ios::fmtflags.
+enum IosState : int { IsBad = 1 << 0, EndOfFile = 1 << 1, HasFailed = 1 << 2 };
+enum IosFlags : int {
+  Decimal = 1 << 1,
+  Hexadecimal = 1 << 3,
+  PadsInside = 1 << 4,
+  PadsBehind = 1 << 5,
+  Octal = 1 << 6,
+  PadsBefore = 1 << 7,
+  ShowsBase = 1 << 9,
+  ShowsPlus = 1 << 11,
+  SkipsSpace = 1 << 12,
+  Uppercase = 1 << 14
+};
+
 // Parts of a std::istream; all but the last are in a std::ostream, too.
 inline void *iosOf(void *Stream) { return (char *)Stream + (*(int64_t **)Stream)[-3]; }
 inline int &stateOf(void *Stream) { return field<int>(iosOf(Stream), 32); }
-inline bool failedOf(void *Stream) { return stateOf(Stream) & 5; } // badbit, failbit
+inline bool failedOf(void *Stream) { return stateOf(Stream) & (IsBad | HasFailed); }
 inline void *bufferOf(void *Stream) { return field<void *>(iosOf(Stream), 232); }
 inline const uint64_t *tableOf(void *Buffer) { return field<const uint64_t *>(Buffer, 0) - 2; }
 // How many bytes the last read that was not formatted has given.

@@ -199,17 +199,7 @@ void stringRead(const ModelCall &Call, const StreamText &Before, bool Skips, con
 } // namespace
 
 #define SF_STREAM_NUMBER(name, type, is_signed)                                                    \
-  SF_STREAM_REAL(void *, name, (void *, type *))                                                   \
-  SF_MODEL_API void *__sf_model_##name(void *Stream, type *To) {                                   \
-    if (!G.recording)                                                                              \
-      return real##name(Stream, To);                                                               \
-    const StreamText Before(Stream);                                                               \
-    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
-    void *Result = real##name(Stream, To);                                                         \
-    numberRead(Call, Before, {To, 8 * sizeof(type), is_signed});                                   \
-    Before.finish();                                                                               \
-    return Result;                                                                                 \
-  }
+  SF_STREAM_TAKES(name, type, numberRead(Call, Before, {To, 8 * sizeof(type), is_signed}))
 SF_STREAM_NUMBER(_ZNSirsERs, short, true)
 SF_STREAM_NUMBER(_ZNSirsERt, unsigned short, false)
 SF_STREAM_NUMBER(_ZNSirsERi, int, true)
@@ -226,17 +216,7 @@ SF_STREAM_NUMBER(_ZNSi10_M_extractIxEERSiRT_, long long, true)
 SF_STREAM_NUMBER(_ZNSi10_M_extractIyEERSiRT_, unsigned long long, false)
 
 #define SF_STREAM_CHARACTER(name, skips)                                                           \
-  SF_STREAM_REAL(void *, name, (void *, char *))                                                   \
-  SF_MODEL_API void *__sf_model_##name(void *Stream, char *To) {                                   \
-    if (!G.recording)                                                                              \
-      return real##name(Stream, To);                                                               \
-    const StreamText Before(Stream);                                                               \
-    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
-    void *Result = real##name(Stream, To);                                                         \
-    characterRead(Call, Before, skips, To, nullptr);                                               \
-    Before.finish();                                                                               \
-    return Result;                                                                                 \
-  }
+  SF_STREAM_TAKES(name, char, characterRead(Call, Before, skips, To, nullptr))
 SF_STREAM_CHARACTER(_ZStrsIcSt11char_traitsIcEERSt13basic_istreamIT_T0_ES6_RS3_,
                     Before.skipsSpace())
 SF_STREAM_CHARACTER(_ZNSi3getERc, false)

@@ -76,17 +76,7 @@ void floatRead(const ModelCall &Call, const StreamText &Before, bool Succeeded,
 } // namespace
 
 #define SF_STREAM_FLOAT(name, type, format)                                                        \
-  SF_STREAM_REAL(void *, name, (void *, type *))                                                   \
-  SF_MODEL_API void *__sf_model_##name(void *Stream, type *To) {                                   \
-    if (!G.recording)                                                                              \
-      return real##name(Stream, To);                                                               \
-    const StreamText Before(Stream);                                                               \
-    ModelCall Call((const void *)__sf_model_##name, 0);                                            \
-    void *Result = real##name(Stream, To);                                                         \
-    floatRead(Call, Before, !failedOf(Stream), {To, format});                                      \
-    Before.finish();                                                                               \
-    return Result;                                                                                 \
-  }
+  SF_STREAM_TAKES(name, type, floatRead(Call, Before, !failedOf(Stream), {To, format}))
 SF_STREAM_FLOAT(_ZNSirsERf, float, SF_SINGLE)
 SF_STREAM_FLOAT(_ZNSirsERd, double, SF_DOUBLE)
 SF_STREAM_FLOAT(_ZNSirsERe, long double, SF_X87)

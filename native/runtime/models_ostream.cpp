@@ -51,17 +51,6 @@ private:
 
 // How a stream prints its next number: as it is in this run.
 struct Style {
-  enum Flags : int {
-    Decimal = 1 << 1,
-    Hexadecimal = 1 << 3,
-    PadsInside = 1 << 4,
-    PadsBehind = 1 << 5,
-    Octal = 1 << 6,
-    PadsBefore = 1 << 7,
-    ShowsBase = 1 << 9,
-    ShowsPlus = 1 << 11,
-    Uppercase = 1 << 14
-  };
   int flags = 0;
   uint64_t width = 0;
   uint8_t fill = ' ';
@@ -104,11 +93,11 @@ public:
   PrintedText(const ModelCall &Call, const Number &N, const Style &S) : of(N) {
     const bool HasSign = N.isSigned && S.isDecimal();
     format = S.base() | (HasSign ? SF_PRINT_SIGNED : 0);
-    format |= HasSign && S.flags & Style::ShowsPlus ? SF_PRINT_PLUS : 0;
-    format |= S.flags & Style::ShowsBase ? SF_PRINT_ALTERNATE : 0;
-    format |= S.flags & Style::Uppercase ? SF_PRINT_UPPER : 0;
+    format |= HasSign && S.flags & ShowsPlus ? SF_PRINT_PLUS : 0;
+    format |= S.flags & ShowsBase ? SF_PRINT_ALTERNATE : 0;
+    format |= S.flags & Uppercase ? SF_PRINT_UPPER : 0;
     if (S.width)
-      fillUp(Call, S, HasSign || (S.base() == 16 && S.flags & Style::ShowsBase));
+      fillUp(Call, S, HasSign || (S.base() == 16 && S.flags & ShowsBase));
     size = at(N.value.value).size;
     if (padding > size)
       padding -= size;
@@ -149,8 +138,8 @@ private:
 
   // Where printf() can fill a width in the same way, that is part of the format.
   void fillUp(const ModelCall &Call, const Style &S, bool HasStart) {
-    const bool Inside = S.side() == Style::PadsInside && HasStart;
-    padsBehind = S.side() == Style::PadsBehind;
+    const bool Inside = S.side() == PadsInside && HasStart;
+    padsBehind = S.side() == PadsBehind;
     bool FillsZeros = S.fill == '0' && !padsBehind && (Inside || !HasStart);
     if (S.fill == '0' && !padsBehind && !FillsZeros && format == (10 | SF_PRINT_SIGNED)) {
       const Operand Negative = extract(of.value, of.bits, of.bits - 1, 1);
